@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs every fuzzer of a build for some seconds of processor time, as many at once as there are processors, with low priority.
 #
-#   tests/fuzz/run.sh SECONDS [BUILD [TARGET ...]]     # BUILD: build-asan; 3600 s are an hour, at most ten for each target
+#   tests/fuzz/run.sh SECONDS [BUILD [TARGET ...]]     # BUILD: build-asan
 #
-# 0 seconds: each input of the corpus is run once. Inputs that pass new places are kept in BUILD/fuzz/TARGET and given
-# to the next run; SEED (1) changes what is tried. An input that fails is BUILD/fuzz/fuzz_TARGET-HASH. Exit code 1
-# if there is one. `cmake --build BUILD --target fuzzers` makes the programs.
+# A target ends after SECONDS of processor time, at the latest after ten times as long; with 0, after each input of
+# the corpus has been run once. Inputs that pass new basic blocks are kept in BUILD/fuzz/TARGET and given to the next
+# run; SEED (1) changes what is tried. An input that fails is BUILD/fuzz/fuzz_TARGET-HASH. Exit code 1 if there is one.
+# `cmake --build BUILD --target fuzzers` makes the programs.
 set -euo pipefail
 if [[ ! ${1:-} =~ ^[0-9]+$ ]]; then
     sed -n '3,10s/^# \{0,1\}//p' "$0" >&2

@@ -191,9 +191,9 @@ void change_bytes(std::vector<std::uint8_t>& bytes, InputReader& input) {
     for (std::size_t i = 0; i < bytes.size(); ++i)
         if (bytes[i] != 0) used.push_back(i);
     while (!input.at_end() && !used.empty()) {
-        const std::size_t place = used[input.number<std::uint16_t>() % used.size()];
-        const std::size_t near = place + input.number<std::uint8_t>() % 8;
-        bytes[near < bytes.size() ? near : place] = input.number<std::uint8_t>();
+        const std::size_t offset = used[input.number<std::uint16_t>() % used.size()];
+        const std::size_t near = offset + input.number<std::uint8_t>() % 8;
+        bytes[near < bytes.size() ? near : offset] = input.number<std::uint8_t>();
     }
 }
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "tests/fuzz/engine/place_counts.hpp"
+#include "tests/fuzz/engine/block_counts.hpp"
 
 namespace lockstep::fuzz {
 namespace {
@@ -19,7 +19,7 @@ std::uint8_t class_of(std::uint8_t count) {
 }  // namespace
 
 bool Corpus::look_for_new_places() {
-    const std::span counts = place_counts();
+    const std::span counts = block_counts();
     bool found = false;
     std::uint64_t eight = 0;
     for (std::size_t begin = 0; begin < counts.size(); begin += sizeof eight) {
@@ -28,7 +28,7 @@ bool Corpus::look_for_new_places() {
         for (std::size_t i = begin; i < begin + sizeof eight; ++i) {
             if (counts[i] == 0) continue;
             const std::uint8_t bit = class_of(counts[i]);
-            if (seen_[i] == 0) ++places_;
+            if (seen_[i] == 0) ++blocks_;
             if ((seen_[i] & bit) == 0) found = true;
             seen_[i] |= bit;
             counts[i] = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target as libFuzzer does, which GCC does not have:
 //
-//     fuzz_NAME [--seconds N] [--seed N] [--words FILE] [--kept DIR] [--failures DIR] INPUT|DIR ...
+//     fuzz_NAME [--seconds N] [--seed N] [--input-seconds N] [--max-bytes N]
+//               [--words FILE] [--kept DIR] [--failures DIR] INPUT|DIR ...
 //
-// Each given input is run once. Then inputs are changed at random; one that passes new places of
+// Each given input is run once. Then inputs are changed at random; one that passes new blocks of
 // the code is kept and changed again. It ends after N seconds of processor time, so that other work
 // on the machine takes nothing from the search, but at the latest after ten times as long.
 #include <signal.h>
@@ -87,7 +88,7 @@ public:
 private:
     void run(const Bytes& input) {
         constexpr int still_seconds = 30;
-        shared_.size = std::min(input.size(), Shared::most_bytes);
+        shared_.size = std::min(input.size(), Shared::max_bytes);
         std::copy_n(input.begin(), shared_.size.load(), shared_.input.begin());
         // An exact copy on the heap lets the address sanitizer see a step over its end.
         const std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[input.size()]);
@@ -115,7 +116,7 @@ private:
 
     void publish() {
         shared_.kept = corpus_.size() - std::min(corpus_.size(), settings_.inputs.size());
-        shared_.places = corpus_.places();
+        shared_.blocks = corpus_.blocks();
     }
 
     const Settings& settings_;

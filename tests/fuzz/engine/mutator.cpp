@@ -83,13 +83,13 @@ void Mutator::change_byte(Bytes& bytes) {
 void Mutator::put_integer(Bytes& bytes) {
     const std::size_t size = std::size_t{1} << below(4);
     if (bytes.size() < size) return;
-    std::uint8_t* place = bytes.data() + below(bytes.size() - size + 1);
+    std::uint8_t* field = bytes.data() + below(bytes.size() - size + 1);
     std::uint64_t value = 0;
     const std::size_t kind = below(3);
     if (kind == 1) value = std::uint64_t{1} << below(8 * size);
-    if (kind == 2) std::copy_n(place, size, reinterpret_cast<std::uint8_t*>(&value));
+    if (kind == 2) std::copy_n(field, size, reinterpret_cast<std::uint8_t*>(&value));
     value += below(9) - 4;
-    std::copy_n(reinterpret_cast<const std::uint8_t*>(&value), size, place);
+    std::copy_n(reinterpret_cast<const std::uint8_t*>(&value), size, field);
 }
 
 void Mutator::put_digits(Bytes& bytes) {
@@ -115,9 +115,9 @@ void Mutator::replace_token(Bytes& bytes, const Bytes& other) {
 }
 
 std::span<const std::uint8_t> Mutator::token_of(const Bytes& bytes) {
-    const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(below(bytes.size() + 1));
-    const auto end = std::find_if(place, bytes.end(), separates);
-    const auto begin = std::find_if(std::reverse_iterator(place), bytes.rend(), separates).base();
+    const auto middle = bytes.begin() + static_cast<std::ptrdiff_t>(below(bytes.size() + 1));
+    const auto end = std::find_if(middle, bytes.end(), separates);
+    const auto begin = std::find_if(std::reverse_iterator(middle), bytes.rend(), separates).base();
     return {begin, end};
 }
 
@@ -143,13 +143,13 @@ void Mutator::repeat(Bytes& bytes) {
 }
 
 void Mutator::put(Bytes& bytes, std::span<const std::uint8_t> piece) {
-    const std::size_t place = below(bytes.size() + 1);
+    const std::size_t offset = below(bytes.size() + 1);
     if (below(2) == 0) {
-        bytes.insert(at(bytes, place), piece.begin(), piece.end());
+        bytes.insert(at(bytes, offset), piece.begin(), piece.end());
         return;
     }
-    const std::size_t covered = std::min(piece.size(), bytes.size() - place);
-    std::copy_n(piece.begin(), covered, bytes.begin() + static_cast<std::ptrdiff_t>(place));
+    const std::size_t covered = std::min(piece.size(), bytes.size() - offset);
+    std::copy_n(piece.begin(), covered, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
 // Short pieces come most often.

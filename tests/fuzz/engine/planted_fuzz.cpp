@@ -11,7 +11,7 @@
 
 namespace {
 
-// It is behind three comparisons, so that only a search by places finds it soon.
+// It is behind three comparisons, so that only a search by blocks finds it soon.
 void behind_comparisons(std::string_view text) {
     if (text.size() < 3 || text[0] != 'F') return;
     if (text[1] != 'u') return;

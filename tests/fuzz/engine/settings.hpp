@@ -15,7 +15,7 @@ struct Settings {
     int input_seconds = 1;  // processor time that one input may take
     std::size_t input_memory_bytes = std::size_t{200} << 20;
     std::string words;                // file of words; empty: none
-    std::string kept;                 // folder for inputs that passed new places; empty: none
+    std::string kept;                 // folder for inputs that passed new blocks; empty: none
     std::string failures;             // folder for inputs that failed
     std::vector<std::string> inputs;  // files
 };

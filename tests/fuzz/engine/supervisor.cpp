@@ -61,7 +61,7 @@ int supervise(const Settings& settings, const std::function<void(Shared&)>& work
     ::waitpid(child, &status, 0);
     std::cout << settings.program << ": " << shared.executions << " executions, seed "
               << settings.seed << ", " << settings.inputs.size() << " given inputs, " << shared.kept
-              << " kept, " << shared.places << " places" << std::endl;
+              << " kept, " << shared.blocks << " blocks" << std::endl;
     if (shared.finished && status == 0) return EXIT_SUCCESS;
     const auto* input = shared.input.data();
     const Bytes bytes(input, input + shared.size);

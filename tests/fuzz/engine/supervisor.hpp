@@ -12,12 +12,12 @@ namespace lockstep::fuzz {
 
 // The memory that a fuzzing process shares with the process that watches it.
 struct Shared {
-    static constexpr std::size_t most_bytes = std::size_t{1} << 20;
+    static constexpr std::size_t max_bytes = std::size_t{1} << 20;
 
-    std::atomic<std::uint64_t> executions, kept, places;
+    std::atomic<std::uint64_t> executions, kept, blocks;
     std::atomic<std::uint64_t> size;  // of the input that is run
     std::atomic<bool> finished;       // the work has returned
-    std::array<std::uint8_t, most_bytes> input;
+    std::array<std::uint8_t, max_bytes> input;
 };
 
 // Runs `work` in a child process and waits for it. If the child ends in any way but by returning,
