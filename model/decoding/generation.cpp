@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "model/decoding/beam.hpp"
 #include "model/decoding/sampling.hpp"
+#include "model/decoding/search.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/region_failure.hpp"
 

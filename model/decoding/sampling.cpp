@@ -14,8 +14,6 @@ namespace lockstep::model {
 
 namespace {
 
-constexpr float impossible = -std::numeric_limits<float>::infinity();
-
 std::vector<std::int32_t> all_tokens(std::span<const float> log_probs) {
     std::vector<std::int32_t> tokens(log_probs.size());
     std::iota(tokens.begin(), tokens.end(), 0);
@@ -55,7 +53,7 @@ void normalise(std::span<float> logits, double temperature, std::int32_t never) 
     if (temperature != 1) {
         const float largest = *std::max_element(logits.begin(), logits.end());
         if (largest == impossible) return;
-        // Neither 0 nor infinity: their products with infinity and 0 would be NaN.
+        // The scale must be neither 0 nor infinity, because a product of these is NaN.
         using Limits = std::numeric_limits<float>;
         const auto scale =
             static_cast<float>(std::clamp<double>(1 / temperature, Limits::min(), Limits::max()));
@@ -75,7 +73,7 @@ Choice sample_topk(std::span<const float> log_probs, int k, double uniform) {
 
 Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform) {
     auto tokens = all_tokens(log_probs);
-    double mass = 0;  // probability that n-gram blocking has left
+    double mass = 0;  // probability of the tokens that are not forbidden
     for (const float x : log_probs) mass += std::exp(x);
     std::size_t kept = 0, sorted = 0;
     for (double before = 0; kept < tokens.size() && before < p * mass; ++kept) {
@@ -97,10 +95,10 @@ Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform
 }
 
 double sampling_number(std::uint64_t seed, std::uint32_t row, std::uint32_t sample,
-                       std::uint32_t token) {
+                       std::uint32_t position) {
     // This site number differs from those of dropout.
     constexpr std::uint32_t site = 0x53414D50;
-    const PhiloxBlock words = philox({site, row, sample, token}, seed);
+    const PhiloxBlock words = philox({site, row, sample, position}, seed);
     const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
     return static_cast<double>(bits) * 0x1p-53;
 }

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace lockstep::model {
+
+// The log-probability of a token that cannot follow.
+constexpr float impossible = -std::numeric_limits<float>::infinity();
 
 // Turns logits into log-probabilities at that temperature, in place. The token `never`, NaNs and
 // infinities get probability 0.
@@ -24,8 +28,8 @@ Choice sample_topk(std::span<const float> log_probs, int k, double uniform);
 Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform);
 
 // Returns a uniform number in [0, 1) that depends only on the seed, the row, the sample and the
-// token's index.
+// token's position in the reply.
 double sampling_number(std::uint64_t seed, std::uint32_t row, std::uint32_t sample,
-                       std::uint32_t token);
+                       std::uint32_t position);
 
 }  // namespace lockstep::model

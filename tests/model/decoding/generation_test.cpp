@@ -8,9 +8,9 @@
 #include <limits>
 #include <set>
 
-#include "model/decoding/beam.hpp"
 #include "model/decoding/ngram_blocking.hpp"
 #include "model/decoding/sampling.hpp"
+#include "model/decoding/search.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
 

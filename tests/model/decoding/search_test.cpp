@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/decoding/beam.hpp"
+#include "model/decoding/search.hpp"
 
 #include <doctest/doctest.h>
 

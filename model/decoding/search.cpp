@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/decoding/beam.hpp"
+#include "model/decoding/search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,6 @@
 namespace lockstep::model {
 
 namespace {
-
-constexpr float impossible = -std::numeric_limits<float>::infinity();
 
 float largest(std::span<const float> values) {
     float most = impossible;
