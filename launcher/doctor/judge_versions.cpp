@@ -28,11 +28,32 @@ std::string words(const std::vector<std::string>& instructions) {
     return instructions.empty() ? "none of AVX2 to AMX" : joined(instructions);
 }
 
+void compare_gpu_software(const Facts& facts, Grouped& breaks, Grouped& warns) {
+    // judge_software() tells of hosts without a driver.
+    const bool driven = std::ranges::none_of(
+        facts.ranks, [](const RankFacts& one) { return one.gpu_host.driver.empty(); });
+    if (driven)
+        compare(
+            facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
+            "use hosts with the same driver");
+    // The run does without NCCL on all hosts when one host has none.
+    const bool everywhere = std::ranges::none_of(
+        facts.ranks, [](const RankFacts& one) { return one.libraries.nccl == "none"; });
+    if (everywhere)
+        compare(
+            facts, facts.computes == Computes::on_gpu ? breaks : warns, "has NCCL",
+            [](const auto& one) { return one.libraries.nccl; },
+            "install the same NCCL on every host: it refuses to work with another version");
+    compare(
+        facts, warns, "has cuBLASLt",
+        [](const auto& one) { return one.software.cublas_lt.version; },
+        "install the same cuBLASLt on every host, else numbers differ in the last bits");
+}
+
 }  // namespace
 
 std::vector<Finding> judge_versions(const Facts& facts) {
     Grouped breaks(facts, Severity::breaks, "versions"), warns(facts, Severity::warns, "versions");
-    const bool on_gpu = facts.computes == Computes::on_gpu;
     compare(
         facts, breaks, "runs Lockstep", [](const auto& one) { return one.libraries.lockstep; },
         "install the same version on every host");
@@ -53,25 +74,7 @@ std::vector<Finding> judge_versions(const Facts& facts) {
             facts, warns, "has the MPI", [](const auto& one) { return one.libraries.mpi; },
             "install the same MPI on every host, or load the same module");
     }
-    // judge_software() tells of hosts without a driver.
-    const bool driven = std::ranges::none_of(
-        facts.ranks, [](const RankFacts& one) { return one.gpu_host.driver.empty(); });
-    if (driven)
-        compare(
-            facts, warns, "has the GPU driver", [](const auto& one) { return one.gpu_host.driver; },
-            "use hosts with the same driver");
-    // The run does without NCCL on all hosts when one host has none.
-    const bool everywhere = std::ranges::none_of(
-        facts.ranks, [](const RankFacts& one) { return one.libraries.nccl == "none"; });
-    if (everywhere)
-        compare(
-            facts, on_gpu ? breaks : warns, "has NCCL",
-            [](const auto& one) { return one.libraries.nccl; },
-            "install the same NCCL on every host: it refuses to work with another version");
-    compare(
-        facts, warns, "has cuBLASLt",
-        [](const auto& one) { return one.software.cublas_lt.version; },
-        "install the same cuBLASLt on every host, else numbers differ in the last bits");
+    compare_gpu_software(facts, breaks, warns);
     std::vector<Finding> found = breaks.findings();
     append(found, warns.findings());
     return found;

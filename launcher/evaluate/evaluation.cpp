@@ -69,6 +69,19 @@ void check_evaluation(const RunConfig& config, data::MissingShards missing) {
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
 }
 
+namespace {
+
+void tell(const RunConfig& config, const EvaluatorParts& parts, const DataSets& sets,
+          train::ValidationReport report) {
+    if (config.unigram_baseline) add_baselines(report, parts, sets);
+    print(config.split, report);
+    const std::string path = report_path(config);
+    if (path.empty()) return;
+    train::write_atomically(path, evaluation_report(config, {{"report", report.metrics}}));
+}
+
+}  // namespace
+
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const comm::RankInfo rank_info = rank_info_of(config, mode);
     require_secret(config, rank_info);
@@ -102,15 +115,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
                            const comm::PhaseScope phase(progress, comm::Phase::validation);
                            const train::StopFlag never{false};
                            train::ValidationReport report = evaluator->evaluate(never).value();
-                           if (rank_info.rank == 0) {
-                               if (config.unigram_baseline) add_baselines(report, parts, sets);
-                               print(config.split, report);
-                               const std::string path = report_path(config);
-                               const auto text = [&] {
-                                   return evaluation_report(config, {{"report", report.metrics}});
-                               };
-                               if (!path.empty()) train::write_atomically(path, text());
-                           }
+                           if (rank_info.rank == 0) tell(config, parts, sets, std::move(report));
                            job.communicator->barrier("end");
                            job.communicator->finish();
                        });

@@ -45,7 +45,8 @@ public:
     // Returns the replies to the rows of a batch that was read with whole contexts.
     std::vector<std::string> reply(const train::Batch& batch, data::Layout layout);
 
-    // Returns the replies to each context that ended; the best come first.
+    // Returns for each context the replies that ended, the best first, or one that was cut if none
+    // ended.
     std::vector<std::vector<Reply>> ranked(
         const std::vector<std::vector<std::int32_t>>& contexts,
         const std::vector<std::uint32_t>& rows,

@@ -31,17 +31,17 @@ std::string fixed(double value, int decimals) {
 }
 
 // A value that was extrapolated from a part is marked.
-enum class Known { measured, reckoned };
+enum class Known { measured, extrapolated };
 
 std::string seconds(double value, Known known) {
-    return right((known == Known::reckoned ? "~" : "") + fixed(value, value < 10 ? 2 : 1));
+    return right((known == Known::extrapolated ? "~" : "") + fixed(value, value < 10 ? 2 : 1));
 }
 
 std::string values(const Outcome& outcome, const Work& work) {
     const Measurement& m = *outcome.measured;
-    const Known train = m.trained_whole(work) ? Known::measured : Known::reckoned;
-    const Known valid = m.validated_whole(work) ? Known::measured : Known::reckoned;
-    const Known total = train == valid ? train : Known::reckoned;
+    const Known train = m.trained_whole(work) ? Known::measured : Known::extrapolated;
+    const Known valid = m.validated_whole(work) ? Known::measured : Known::extrapolated;
+    const Known total = train == valid ? train : Known::extrapolated;
     const bool whole = train == Known::measured && m.ppl;
     return seconds(m.train_s(work), train) + seconds(m.valid_s(work), valid) +
            seconds(m.total_s(work), total) + right(fixed(outcome.speed_up, 2) + " x") +
@@ -49,7 +49,7 @@ std::string values(const Outcome& outcome, const Work& work) {
            right(m.memory_bytes > 0 ? bytes_text(m.memory_bytes) : "");
 }
 
-bool any_reckoned(const Climb& climb, const Work& work) {
+bool any_extrapolated(const Climb& climb, const Work& work) {
     return std::ranges::any_of(climb.outcomes, [&](const Outcome& outcome) {
         return outcome.measured &&
                !(outcome.measured->trained_whole(work) && outcome.measured->validated_whole(work));
@@ -103,8 +103,8 @@ std::string line(const Outcome& outcome, const Work& work, const std::vector<Run
 
 std::string closing(const Climb& climb, const Work& work, const std::vector<std::string>& command) {
     std::string text;
-    if (any_reckoned(climb, work))
-        text += "\n~ reckoned for all rows from those that the time was enough for\n";
+    if (any_extrapolated(climb, work))
+        text += "\n~ extrapolated to all rows from those that the time was enough for\n";
     if (larger_batches(climb))
         text += "\nLarger batches are fewer updates of an epoch: choose the learning rate anew.\n";
     text += "\nThe fastest, " + fixed(climb.speed_up, 2) + " x the baseline:\n ";

@@ -11,12 +11,12 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-constexpr std::int64_t most_planned_tokens = std::int64_t{1} << 24;
-constexpr double most_buckets = 1 << 20;
+constexpr std::int64_t max_planned_tokens = std::int64_t{1} << 24;
+constexpr double max_buckets = 1 << 20;
 
 }  // namespace
 
-std::int64_t most_tokens(const std::vector<train::BatchShape>& shapes) {
+std::int64_t tokens_of_largest(const std::vector<train::BatchShape>& shapes) {
     std::int64_t most = 0;
     for (const train::BatchShape& shape : shapes)
         most = std::max(most, shape.source_total + shape.target_total);
@@ -24,17 +24,17 @@ std::int64_t most_tokens(const std::vector<train::BatchShape>& shapes) {
 }
 
 void require_plannable(const std::vector<train::BatchShape>& shapes) {
-    if (const std::int64_t most = most_tokens(shapes); most > most_planned_tokens)
+    if (const std::int64_t most = tokens_of_largest(shapes); most > max_planned_tokens)
         throw Error(ErrorKind::data,
                     "a micro-batch may have " + grouped(most) + " tokens, more than the " +
-                        grouped(most_planned_tokens) +
+                        grouped(max_planned_tokens) +
                         " that can be planned; give a smaller --batchsize or --batch-tokens, with "
                         "--update-freq for as many rows an update");
 }
 
 void require_countable_buckets(const model::ModelConfig& model, std::size_t bucket_bytes) {
     const auto elements = static_cast<double>(model::parameter_table(model).flat_size());
-    if (elements * sizeof(float) / static_cast<double>(bucket_bytes) <= most_buckets) return;
+    if (elements * sizeof(float) / static_cast<double>(bucket_bytes) <= max_buckets) return;
     throw Error(ErrorKind::config,
                 "this model would have more than 1,048,576 buckets of gradients, which cannot be "
                 "planned; give a larger --bucket-mb or a smaller model");

@@ -12,7 +12,7 @@
 namespace lockstep::launcher::plan {
 
 // Returns the tokens of the shape that has the most.
-std::int64_t most_tokens(const std::vector<train::BatchShape>& shapes);
+std::int64_t tokens_of_largest(const std::vector<train::BatchShape>& shapes);
 
 // Throws a data error if a micro-batch has more tokens than can be listed.
 void require_plannable(const std::vector<train::BatchShape>& shapes);

@@ -11,37 +11,37 @@ namespace lockstep::launcher::plan {
 
 namespace {
 
-Machine cpu(const RunConfig& config, int ranks) {
+PlannedDevice cpu(const RunConfig& config, int ranks) {
     refuse_on_cpu(config);
-    Machine machine;
-    machine.name = "the CPU";
+    PlannedDevice device;
+    device.name = "the CPU";
     const Memory memory = launcher::memory();
     const bool limited = memory.limit_bytes != unlimited;
-    machine.bytes = host_bytes_of_rank(ranks);
-    machine.free_bytes = memory.available_bytes;
-    if (limited) machine.free_bytes = std::min(machine.free_bytes, memory.limit_free_bytes);
-    machine.free_bytes /= ranks;
-    machine.limit = limited ? "that the control group allows" : "of this host";
-    if (ranks > 1) machine.limit += ", shared by " + std::to_string(ranks) + " ranks";
-    return machine;
+    device.bytes = host_bytes_of_rank(ranks);
+    device.free_bytes = memory.available_bytes;
+    if (limited) device.free_bytes = std::min(device.free_bytes, memory.limit_free_bytes);
+    device.free_bytes /= ranks;
+    device.limit = limited ? "that the control group allows" : "of this host";
+    if (ranks > 1) device.limit += ", shared by " + std::to_string(ranks) + " ranks";
+    return device;
 }
 
-Machine gpu(const RunConfig& config) {
+PlannedDevice gpu(const RunConfig& config) {
     const Gpus gpus = find_gpus();
-    Machine machine;
-    machine.device = model::DeviceKind::gpu;
-    machine.name = "a GPU";
+    PlannedDevice device;
+    device.kind = model::DeviceKind::gpu;
+    device.name = "a GPU";
     if (!gpus.visible.empty()) {
-        machine.name = gpus.visible.front().name;
-        machine.bytes = static_cast<std::int64_t>(gpus.visible.front().bytes);
-        machine.limit = "of the GPU";
-        if (config.memory_bytes < 0) machine.free_bytes = free_gpu_bytes(0);
+        device.name = gpus.visible.front().name;
+        device.bytes = static_cast<std::int64_t>(gpus.visible.front().bytes);
+        device.limit = "of the GPU";
+        if (config.memory_bytes < 0) device.free_bytes = free_gpu_bytes(0);
     } else if (config.memory_bytes < 0) {
         throw Error(ErrorKind::config, "--device cuda: " + gpus.absent +
                                            ", or name the memory of the GPU that is meant, say "
                                            "--memory 80GiB");
     }
-    return machine;
+    return device;
 }
 
 }  // namespace
@@ -51,15 +51,15 @@ std::int64_t host_bytes_of_rank(int ranks) {
     return (memory.limit_bytes != unlimited ? memory.limit_bytes : memory.bytes) / ranks;
 }
 
-Machine machine_of(const RunConfig& config, int ranks) {
+PlannedDevice planned_device(const RunConfig& config, int ranks) {
     const bool on_gpu = config.device == DeviceChoice::cuda ||
                         (config.device == DeviceChoice::automatic && !find_gpus().visible.empty());
-    Machine machine = on_gpu ? gpu(config) : cpu(config, ranks);
-    if (config.memory_bytes < 0) return machine;
-    machine.bytes = config.memory_bytes;
-    machine.limit = "given by --memory";
-    machine.free_bytes = unlimited;
-    return machine;
+    PlannedDevice device = on_gpu ? gpu(config) : cpu(config, ranks);
+    if (config.memory_bytes < 0) return device;
+    device.bytes = config.memory_bytes;
+    device.limit = "given by --memory";
+    device.free_bytes = unlimited;
+    return device;
 }
 
 }  // namespace lockstep::launcher::plan

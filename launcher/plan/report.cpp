@@ -18,7 +18,7 @@ std::string title(const RunPlan& plan) {
     return std::string("lockstep plan: ") + model::name(plan.model.kind) + " of " +
            grouped(static_cast<std::int64_t>(plan.parameters)) + " parameters in " +
            train::name(plan.precision) + ", " + counted(plan.ranks, "rank", "ranks") + " on " +
-           plan.machine.name + "\n\n";
+           plan.device.name + "\n\n";
 }
 
 std::string memory_table(const RunPlan& plan) {
@@ -29,9 +29,9 @@ std::string memory_table(const RunPlan& plan) {
         table.add({part.name, bytes_text(part.bytes),
                    percent(part.bytes, all) + (part.known == Known::about ? ", about" : "")});
     table.add({"total", bytes_text(all), ""});
-    table.add({"there is", bytes_text(plan.machine.bytes), plan.machine.limit});
-    if (plan.machine.free_bytes != unlimited)
-        table.add({"free now", bytes_text(plan.machine.free_bytes),
+    table.add({"there is", bytes_text(plan.device.bytes), plan.device.limit});
+    if (plan.device.free_bytes != unlimited)
+        table.add({"free now", bytes_text(plan.device.free_bytes),
                    plan.fits_now() ? "fits" : "does not fit"});
     return table.text();
 }
@@ -40,7 +40,7 @@ std::string levels_table(const RunPlan& plan) {
     TextTable table;
     table.add({"--recompute", "activations", "total", ""});
     for (const LevelMemory& level : plan.levels) {
-        std::string told = level.total <= plan.machine.bytes ? "fits" : "does not fit";
+        std::string told = level.total <= plan.device.bytes ? "fits" : "does not fit";
         if (level.plan == plan.recompute) told += ", planned here";
         table.add({model::name(level.plan), bytes_text(level.activations), bytes_text(level.total),
                    told});
@@ -54,7 +54,7 @@ std::string stages_table(const RunPlan& plan) {
     TextTable table;
     table.add({"--zero", "total", "sent in a step", ""});
     for (const StageMemory& stage : plan.stages) {
-        std::string told = stage.total <= plan.machine.bytes ? "fits" : "does not fit";
+        std::string told = stage.total <= plan.device.bytes ? "fits" : "does not fit";
         if (stage.stage == plan.stage) told += ", planned here";
         table.add(
             {std::to_string(stage.stage), bytes_text(stage.total), bytes_text(stage.sent), told});
@@ -85,7 +85,7 @@ void add_epoch(const EpochFacts& facts, TextTable& table) {
                        counted(facts.shapes, "shape", "shapes") + ", " +
                        percent(facts.filler, facts.tokens + facts.filler) + " filler in " +
                        grouped(facts.tokens + facts.filler) + " tokens"});
-    table.add({"", "the largest: " + shape_text(facts.largest.shape) + ", " +
+    table.add({"", "its largest: " + shape_text(facts.largest.shape) + ", " +
                        bytes_text(facts.largest.activations) + " of activations"});
     if (facts.truncated_rows > 0)
         table.add({"cut", counted(facts.truncated_rows, "row is", "rows are") +
@@ -95,7 +95,7 @@ void add_epoch(const EpochFacts& facts, TextTable& table) {
 
 std::string facts_table(const RunPlan& plan) {
     TextTable table;
-    table.add({"micro-batch", "at most " + shape_text(plan.batch.shape)});
+    table.add({"micro-batch", shape_text(plan.batch.shape) + " take the most memory"});
     table.add({plan.size.option, size_text(plan.size)});
     if (plan.epoch) add_epoch(*plan.epoch, table);
     for (const model::SlowShape& shape : plan.slow_shapes)
@@ -112,9 +112,9 @@ std::string facts_table(const RunPlan& plan) {
 
 std::string verdict(const RunPlan& plan) {
     const std::string sizes =
-        bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.machine.bytes);
+        bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.device.bytes);
     const std::string but = plan.fits_now() ? ""
-                                            : ", but only " + bytes_text(plan.machine.free_bytes) +
+                                            : ", but only " + bytes_text(plan.device.free_bytes) +
                                                   " are free now: end other programs first";
     if (plan.fits() && plan.fitted)
         return "It fits: " + sizes + but + ". The fastest that does:\n  " + plan.command + "\n";
@@ -137,7 +137,7 @@ std::string verdict(const RunPlan& plan) {
                ", shown above. What is left: " + remedy + ".\n";
     if (!level.empty()) remedy = "take --recompute " + level + "; or " + remedy;
     const auto stage = std::ranges::find_if(
-        plan.stages, [&](const StageMemory& one) { return one.total <= plan.machine.bytes; });
+        plan.stages, [&](const StageMemory& one) { return one.total <= plan.device.bytes; });
     if (stage != plan.stages.end())
         remedy = "take --zero " + std::to_string(stage->stage) + "; or " + remedy;
     return "It does not fit, " + sizes +

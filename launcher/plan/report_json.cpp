@@ -50,7 +50,7 @@ nlohmann::json levels_json(const RunPlan& plan) {
         list.push_back({{"recompute", model::name(level.plan)},
                         {"activations_bytes", level.activations},
                         {"total_bytes", level.total},
-                        {"fits", level.total <= plan.machine.bytes}});
+                        {"fits", level.total <= plan.device.bytes}});
     return list;
 }
 
@@ -60,7 +60,7 @@ nlohmann::json stages_json(const RunPlan& plan) {
         list.push_back({{"zero", stage.stage},
                         {"total_bytes", stage.total},
                         {"sent_bytes", stage.sent},
-                        {"fits", stage.total <= plan.machine.bytes}});
+                        {"fits", stage.total <= plan.device.bytes}});
     return list;
 }
 
@@ -78,9 +78,9 @@ std::string report_json(const RunPlan& plan) {
                           {"parameters", plan.parameters},
                           {"precision", train::name(plan.precision)},
                           {"ranks", plan.ranks},
-                          {"device", plan.machine.name},
-                          {"memory_bytes", plan.machine.bytes},
-                          {"memory_limit", plan.machine.limit},
+                          {"device", plan.device.name},
+                          {"memory_bytes", plan.device.bytes},
+                          {"memory_limit", plan.device.limit},
                           {"free_bytes", nullptr},
                           {"parts", parts_json(plan.parts)},
                           {"total_bytes", plan.total_bytes()},
@@ -97,7 +97,7 @@ std::string report_json(const RunPlan& plan) {
                           {"largest_batch", batch_json(plan.batch)},
                           {"size", size_json(plan.size)},
                           {"slow_shapes", shapes_json(plan.slow_shapes)}};
-    if (plan.machine.free_bytes != unlimited) report["free_bytes"] = plan.machine.free_bytes;
+    if (plan.device.free_bytes != unlimited) report["free_bytes"] = plan.device.free_bytes;
     if (plan.fitted) report["command"] = plan.command;
     if (plan.epoch) report["epoch"] = epoch_json(*plan.epoch);
     return dump_json(report, 2) + "\n";

@@ -39,7 +39,7 @@ public:
         plan_.ranks = config.world_size > 0 ? static_cast<int>(config.world_size) : 1;
         check_zero_ranks(config.train.zero, plan_.ranks);
         plan_.stage = config.train.zero.stage;
-        plan_.machine = machine_of(config, plan_.ranks);
+        plan_.device = planned_device(config, plan_.ranks);
         plan_.model = model();
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
         require_countable_buckets(plan_.model, config.train.reducer.bucket_bytes);
@@ -54,7 +54,7 @@ public:
         const data::BatchRules rules = this->rules(batching());
         const RankMemory keeping = memory_with({});
         plan_.parameters = keeping.parameters();
-        if (plan_.machine.device == model::DeviceKind::gpu &&
+        if (plan_.device.kind == model::DeviceKind::gpu &&
             plan_.precision != train::Precision::fp32)
             plan_.slow_shapes = model::slow_shapes(plan_.model);
         if (has_data()) add_epoch(rules, keeping);
@@ -111,8 +111,7 @@ private:
     }
 
     train::Precision precision() const {
-        if (plan_.machine.device == model::DeviceKind::cpu)
-            return precision_of(config_.precision, {});
+        if (plan_.device.kind == model::DeviceKind::cpu) return precision_of(config_.precision, {});
         return precision_of(config_.precision, GpuAssignment{});
     }
 
@@ -146,7 +145,7 @@ private:
         options.optimizer.moments = plan_.moments;
         options.optimizer.offload = plan_.offload;
         options.async_save = plan_.saving == train::Saving::beside_training;
-        return RankMemory({plan_.model, options, plan_.precision, master(), plan_.machine.device,
+        return RankMemory({plan_.model, options, plan_.precision, master(), plan_.device.kind,
                            plan_.ranks, backend(), recompute,
                            config_.skip_generation ? Replies::none : Replies::generated});
     }
@@ -177,7 +176,7 @@ private:
             take(tried);
             return level_memory(tried.recompute).total;
         };
-        take(fastest_that_fits(choices, bytes, plan_.machine.bytes));
+        take(fastest_that_fits(choices, bytes, plan_.device.bytes));
         plan_.fitted = true;
         plan_.tried = name(choices);
     }
@@ -199,7 +198,7 @@ private:
         if (config_.given.contains("recompute") || config_.checkpoint_activations)
             choices.recompute = config_.recompute;
         choices.saving = {saving_of(config_.train)};
-        if (!config_.given.contains("async-save") && plan_.machine.device == model::DeviceKind::cpu)
+        if (!config_.given.contains("async-save") && plan_.device.kind == model::DeviceKind::cpu)
             choices.saving = {train::Saving::beside_training, train::Saving::training_waits};
         choices.stages = stages();
         choices.offload = offloads();
@@ -207,8 +206,8 @@ private:
         const train::BatchShape shape = keeping.training(shapes_).shape;
         const double kept = keeping.multiply_adds(shape);
         choices.calculated_again = [this, shape, kept](const model::RecomputePlan& recompute) {
-            const auto dry = model::make_dry_model(plan_.model, plan_.precision,
-                                                   plan_.machine.device, recompute);
+            const auto dry =
+                model::make_dry_model(plan_.model, plan_.precision, plan_.device.kind, recompute);
             return dry->multiply_adds(shape) / kept - 1;
         };
         return choices;
@@ -225,7 +224,7 @@ private:
     std::vector<train::Offload> offloads() const {
         train::OptimizerOptions optimizer = config_.train.optimizer;
         if (can_choose_moments()) optimizer.moments = train::Moments::fp32;
-        const bool possible = plan_.machine.device == model::DeviceKind::gpu &&
+        const bool possible = plan_.device.kind == model::DeviceKind::gpu &&
                               train::can_offload(optimizer) && master() != train::Master::none;
         if (config_.given.contains("offload") || !possible) return {plan_.offload};
         return {train::Offload::none, train::Offload::optimizer};
@@ -252,7 +251,7 @@ private:
     model::RecomputePlan least() const {
         return least_that_fits(model::stack_layers(plan_.model),
                                [this](const model::RecomputePlan& recompute) {
-                                   return level_memory(recompute).total <= plan_.machine.bytes;
+                                   return level_memory(recompute).total <= plan_.device.bytes;
                                });
     }
 
@@ -321,9 +320,9 @@ private:
             data::BatchingOptions options = asked;
             (by_tokens ? options.batch_tokens : options.batchsize) = size;
             const auto shapes = largest_batches(lengths_, rules(options));
-            if (most_tokens(shapes) > max_tokens) return false;
+            if (tokens_of_largest(shapes) > max_tokens) return false;
             const BatchMemory batch = larger(memory.training(shapes), evaluated_);
-            return total(memory.parts(batch, rows_bytes_)) <= plan_.machine.bytes;
+            return total(memory.parts(batch, rows_bytes_)) <= plan_.device.bytes;
         });
     }
 
@@ -351,7 +350,7 @@ std::int64_t RunPlan::certain_bytes() const {
 
 std::string RunPlan::fitting_level() const {
     for (const LevelMemory& level : levels)
-        if (level.total <= machine.bytes) return model::name(level.plan);
+        if (level.total <= device.bytes) return model::name(level.plan);
     return "";
 }
 

@@ -48,7 +48,7 @@ struct RunPlan {
     train::Precision precision = train::Precision::fp32;
     int ranks = 1;
     std::int64_t lanes_of_rank = 1;
-    Machine machine;
+    PlannedDevice device;
     BatchMemory batch;  // the largest that the rules can form
     std::vector<Part> parts;
     train::Moments moments = train::Moments::fp32;
@@ -73,14 +73,14 @@ struct RunPlan {
     std::int64_t certain_bytes() const;
     // Returns the name of the first of `levels` with which the run fits, or an empty text.
     std::string fitting_level() const;
-    bool fits() const { return total_bytes() <= machine.bytes; }
+    bool fits() const { return total_bytes() <= device.bytes; }
     // Tells whether what is free at this moment is enough, as far as that is known.
     bool fits_now() const {
-        return machine.free_bytes == unlimited || total_bytes() <= machine.free_bytes;
+        return device.free_bytes == unlimited || total_bytes() <= device.free_bytes;
     }
     bool epoch_fits() const {
         if (!epoch) return false;
-        return total_bytes() - batch.activations + epoch->largest.activations <= machine.bytes;
+        return total_bytes() - batch.activations + epoch->largest.activations <= device.bytes;
     }
 };
 

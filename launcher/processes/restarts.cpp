@@ -31,7 +31,7 @@ public:
         failures_ = now != newest_ ? 0 : failures_ + 1;
         newest_ = now;
     }
-    bool none() const { return known() && failures_ > most_restarts_without_progress; }
+    bool none() const { return known() && failures_ > max_restarts_without_progress; }
     int pause_ms() const {
         std::int64_t pause_ms = policy_.pause_ms;
         for (int failure = 1; failure < failures_ && pause_ms < longest_pause_ms; ++failure)
@@ -86,7 +86,7 @@ std::string failure_text(const GroupResult& result, const AfterFailure& after,
     text += "; the other ranks were ended";
     if (after.no_progress) {
         const std::string& newest = after.newest_checkpoint;
-        return text + ". " + std::to_string(most_restarts_without_progress) +
+        return text + ". " + std::to_string(max_restarts_without_progress) +
                " restarts in a row saved no " +
                (newest.empty() ? "checkpoint" : "newer checkpoint than " + newest) +
                ", so no other one is made";

@@ -18,7 +18,7 @@ struct RestartPolicy {
 };
 
 // After this many restarts in a row without a newer checkpoint no other one is made.
-constexpr int most_restarts_without_progress = 5;
+constexpr int max_restarts_without_progress = 5;
 
 // Tells what follows a failed attempt.
 struct AfterFailure {

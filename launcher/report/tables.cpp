@@ -140,8 +140,8 @@ std::string differences(const std::vector<Run>& runs, const std::vector<std::str
     Cells head{""};
     head.insert(head.end(), labels.begin(), labels.end());
     html += table(TableKind::words, head, rows);
-    constexpr std::size_t most_open = 12;
-    if (rows.size() <= most_open) return html;
+    constexpr std::size_t max_open = 12;
+    if (rows.size() <= max_open) return html;
     return folded(grouped(static_cast<std::int64_t>(rows.size())) + " options and versions", html);
 }
 

@@ -15,7 +15,7 @@ model::RecomputePlan recompute_of(const RunConfig& config, const model::ModelCon
         const plan::RunPlan plan = plan::plan_run(planned_rank(config, model, job));
         log.info(
             "--recompute auto takes " + model::name(plan.recompute) + ": " +
-            bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.machine.bytes) +
+            bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.device.bytes) +
             (plan.fits() ? "" : ", which may be too little: `lockstep plan` says what takes it"));
         return plan.recompute;
     } catch (const Error& error) {

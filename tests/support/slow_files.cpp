@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr std::size_t most_bytes = 1024;
+constexpr std::size_t max_bytes = 1024;
 
 template <class Function>
 Function* next(const char* name) {
@@ -61,7 +61,7 @@ void hang_at(int file) {
 std::size_t allowed(int file, std::size_t bytes) {
     if (!concerned(file)) return bytes;
     if (hangs()) hang_at(file);
-    const std::size_t moved = std::min(bytes, most_bytes);
+    const std::size_t moved = std::min(bytes, max_bytes);
     ::usleep(static_cast<useconds_t>(
         1'000'000 * moved / std::strtoul(std::getenv("SLOW_FILES_BYTES_PER_S"), nullptr, 10)));
     return moved;

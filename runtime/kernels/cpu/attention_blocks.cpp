@@ -46,7 +46,7 @@ void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<bf16> a
     if (!done) throw Error(ErrorKind::dnnl, "attention: oneDNN has no product of these blocks");
 }
 
-// The general product is as fast for blocks of floats, so no primitive per length is needed.
+// The general product is faster for blocks of floats, and needs no primitive for each length.
 void multiply_blocks(MatmulCache&, int m, int n, int k, Operand<float> a, Operand<float> b,
                      Into into, float* c, std::int64_t c_stride) {
     const auto letter = [](Side side) { return side == Side::plain ? 'N' : 'T'; };

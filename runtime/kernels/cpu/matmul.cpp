@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t max_primitives = 1024;
 
 // Contains everything that a primitive depends on; pointers are bound at execution.
-using Key = std::array<std::int64_t, 9>;
+using Key = std::array<std::int64_t, 13>;
 
 struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept {
@@ -31,12 +31,20 @@ struct KeyHash {
 };
 
 Key key_of(const Product& p) {
-    const auto kinds = static_cast<std::int64_t>(p.a.element) * 8 +
-                       static_cast<std::int64_t>(p.c_element) * 4 +
-                       static_cast<std::int64_t>(p.method) * 16 + (p.bias != nullptr ? 2 : 0) +
-                       static_cast<std::int64_t>(p.into);
-    return {p.m,        p.n,  p.k, p.a.row_stride, p.a.col_stride, p.b.row_stride, p.b.col_stride,
-            p.c_stride, kinds};
+    const auto number = [](auto kind) { return static_cast<std::int64_t>(kind); };
+    return {p.m,
+            p.n,
+            p.k,
+            p.a.row_stride,
+            p.a.col_stride,
+            p.b.row_stride,
+            p.b.col_stride,
+            p.c_stride,
+            number(p.a.element),
+            number(p.c_element),
+            number(p.method),
+            number(p.into),
+            number(p.bias != nullptr)};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace lockstep::kernels::cpu {
 class ScratchMemory {
 public:
     enum class Slot { factor_a, factor_b, result, sums, totals, losses };
+    static constexpr std::size_t slots = static_cast<std::size_t>(Slot::losses) + 1;
 
     // Returns `count` elements of undefined content, 64-byte aligned, valid until the slot's next
     // use.
@@ -28,7 +29,7 @@ public:
     }
 
 private:
-    std::array<device::Buffer<std::byte, HostSpace>, 6> buffers_;
+    std::array<device::Buffer<std::byte, HostSpace>, slots> buffers_;
 };
 
 template <class T>

@@ -3,29 +3,25 @@
 
 #include <algorithm>
 #include <bit>
-#include <type_traits>
 
 #include "runtime/kernels/cpu/parallel.hpp"
 #include "runtime/kernels/cpu/scratch.hpp"
 
 namespace lockstep::kernels::cpu {
 
-// Returns whether the rows are floats and a power of two of bytes apart, at least
-// `least_row_bytes`. All elements of a column then map to the same few sets of a cache.
-template <class T>
-bool rows_collide(HostMatrix<const T> matrix, std::int64_t least_row_bytes) noexcept {
-    const std::int64_t bytes = matrix.stride * static_cast<std::int64_t>(sizeof(T));
-    return std::is_same_v<T, float> && bytes >= least_row_bytes &&
-           std::has_single_bit(static_cast<std::uint64_t>(bytes));
+// Returns whether the distance of two rows is a power of two of at least `least_row_bytes`. All
+// elements of a column then map to the same few sets of a cache.
+inline bool rows_collide(HostMatrix<const float> matrix, std::int64_t least_row_bytes) noexcept {
+    const std::int64_t bytes = matrix.stride * static_cast<std::int64_t>(sizeof(float));
+    return bytes >= least_row_bytes && std::has_single_bit(static_cast<std::uint64_t>(bytes));
 }
 
-// Returns a copy in the slot's memory whose rows are one cache line further apart.
-template <class T>
-HostMatrix<const T> spread_rows(device::CpuContext& ctx, HostMatrix<const T> x,
-                                ScratchMemory::Slot slot) {
+// Returns a copy in the slot's memory, whose rows have a cache line between them.
+inline HostMatrix<const float> spread_rows(device::CpuContext& ctx, HostMatrix<const float> x,
+                                           ScratchMemory::Slot slot) {
     constexpr std::int64_t line_bytes = 64, block_rows = 32;
-    const std::int64_t stride = x.cols + line_bytes / static_cast<std::int64_t>(sizeof(T));
-    T* const copy = scratch<T>(ctx, slot, x.rows * stride).data();
+    const std::int64_t stride = x.cols + line_bytes / static_cast<std::int64_t>(sizeof(float));
+    float* const copy = scratch<float>(ctx, slot, x.rows * stride).data();
     parallel_blocks(ctx, x.rows, block_rows, x.rows * x.cols,
                     [&](std::int64_t, std::int64_t first, std::int64_t count) {
                         for (std::int64_t i = first; i < first + count; ++i)

@@ -38,9 +38,8 @@ template <class T>
     return load(to);
 }
 
-// Returns e^x with a relative error below 2e-7: 0 below -87, infinity above 88.72, NaN for NaN.
-// Uses 2^n e^r with
-// r| <= ln(2) / 2; the polynomial is that of Cephes' expf.
+// Returns e^x with a relative error below 2e-7: 0 below -87, infinity above 88.72, NaN for NaN. It
+// is 2^n e^r, where r is at most ln(2) / 2 from 0; the polynomial is that of Cephes' expf.
 [[gnu::always_inline]] inline float exponential(float x) noexcept {
     constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: the low bits of the sum are n
     constexpr float lowest = -87.0f, highest = 88.722839f;

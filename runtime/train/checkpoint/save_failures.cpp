@@ -8,8 +8,8 @@
 
 namespace lockstep::train {
 
-SaveFailures::SaveFailures(std::string what, int most, Log& log)
-    : what_(std::move(what)), most_(most), log_(log) {}
+SaveFailures::SaveFailures(std::string what, int max, Log& log)
+    : what_(std::move(what)), max_(max), log_(log) {}
 
 void SaveFailures::bear(const std::string& which, const std::function<void()>& save,
                         const std::function<std::string()>& remains) {
@@ -21,7 +21,7 @@ void SaveFailures::bear(const std::string& which, const std::function<void()>& s
         last_ = what_ + " " + which + " is not saved (" + (code == nullptr ? "no errno" : code) +
                 "): " + failure.what() + "; " + remains();
         ++in_a_row_;
-        if (most_ > 0 && in_a_row_ >= most_)
+        if (max_ > 0 && in_a_row_ >= max_)
             throw Error(ErrorKind::io, last_ + "; the run ends after " + std::to_string(in_a_row_) +
                                            " failures in a row (--max-save-failures)");
         log_.error("warning: " + last_ + "; training goes on, and the next save tries again");

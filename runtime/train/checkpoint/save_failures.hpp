@@ -16,8 +16,8 @@ namespace lockstep::train {
 //   failures.require_none();                              // an error, if the last one failed
 class SaveFailures {
 public:
-    // `what` is saved. `most` failures in a row end the run; -1: any number is borne.
-    SaveFailures(std::string what, int most, Log& log);
+    // `what` is saved. `max` failures in a row end the run; -1: any number is borne.
+    SaveFailures(std::string what, int max, Log& log);
 
     // Calls `save`. A SystemFailure is told in one warning; the last one that is borne throws kind
     // io, and so does require_none() after a failure. `remains` says what is still good then. Other
@@ -33,7 +33,7 @@ public:
 
 private:
     std::string what_;
-    int most_;
+    int max_;
     Log& log_;
     int in_a_row_ = 0;
     std::string last_;  // the last failure; empty: the last save succeeded

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A run that cannot write for days must not fill the memory with its metrics.
-constexpr std::size_t most_waiting_bytes = std::size_t{16} << 20;
+constexpr std::size_t max_waiting_bytes = std::size_t{16} << 20;
 
 std::uintmax_t size_of(const std::string& path) {
     std::error_code failure;
@@ -34,7 +34,7 @@ MetricsFile::MetricsFile(std::string path, Log& log,
 }
 
 void MetricsFile::append(std::string_view text) {
-    if (waiting_.size() + text.size() <= most_waiting_bytes) waiting_ += text;
+    if (waiting_.size() + text.size() <= max_waiting_bytes) waiting_ += text;
     try {
         write_waiting();
     } catch (const SystemFailure& failure) {

@@ -68,7 +68,7 @@ lockstep ladder: gpt2 of 1,234,567 parameters, 2 cores; 1 x 2,000 rows, at most 
   a third           left out: there is one core
   --zero 1              40.0      2.00      42.0    3.57 x             1.5 GiB  saves memory: not in the fastest
 
-~ reckoned for all rows from those that the time was enough for
+~ extrapolated to all rows from those that the time was enough for
 
 Larger batches are fewer updates of an epoch: choose the learning rate anew.
 

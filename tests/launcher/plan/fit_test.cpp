@@ -206,7 +206,7 @@ TEST_CASE("--fit auto may change what a checkpoint stores and nobody has typed")
 }
 
 TEST_CASE("a size may have a space before its unit") {
-    CHECK(planned({"--memory", "2 GiB"}).machine.bytes == std::int64_t{2} << 30);
+    CHECK(planned({"--memory", "2 GiB"}).device.bytes == std::int64_t{2} << 30);
     CHECK_THROWS_WITH_AS(planned({"--memory", "2 parsecs"}), doctest::Contains("such as 80GiB"),
                          Error);
 }

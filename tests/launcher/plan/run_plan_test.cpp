@@ -196,7 +196,7 @@ TEST_CASE("on GPUs there are more parts, and checkpoints pass through the host's
     CHECK(alone.fits() == false);  // 64 MiB hold no context
     CHECK(alone.size.fits == 0);
     const auto two = plan_run(config_of(joined({words, {"--distributed-world-size", "2"}})));
-    CHECK(two.machine.bytes == 64 << 20);
+    CHECK(two.device.bytes == 64 << 20);
     // As many as the largest bucket has, which is the table.
     CHECK(bytes_of(two, "conversion of gradients") == 2 * 63 * 512);  // whole cells for each rank
     CHECK(bytes_of(alone, "rows of the tied table") == 0);

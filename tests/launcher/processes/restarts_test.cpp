@@ -82,7 +82,7 @@ TEST_CASE("restarts that save nothing come to an end, and those that save do not
     Failing stuck{std::vector<std::string>(100, ""), 0, {}};
     const RestartPolicy policy = stuck.policy(99, 0);
     stuck.run(policy);
-    CHECK(stuck.attempts == 1 + most_restarts_without_progress);
+    CHECK(stuck.attempts == 1 + max_restarts_without_progress);
     CHECK(stuck.after.back().restart == 0);
     CHECK(
         failure_text({0, 1, 0}, stuck.after.back(), policy) ==
@@ -91,7 +91,7 @@ TEST_CASE("restarts that save nothing come to an end, and those that save do not
     // The fourth and the ninth attempt save a checkpoint.
     Failing moves{{"", "", "", "a", "a", "a", "a", "a", "b", "b", "b", "b", "b", "b", "b"}, 0, {}};
     moves.run(moves.policy(99, 0));
-    CHECK(moves.attempts == 9 + 1 + most_restarts_without_progress);
+    CHECK(moves.attempts == 9 + 1 + max_restarts_without_progress);
     CHECK(failure_text({0, 1, 0}, moves.after.back(), policy)
               .find("saved no newer checkpoint than b, so") != std::string::npos);
     Failing few{std::vector<std::string>(100, ""), 0, {}};
