@@ -45,19 +45,31 @@ def reached(goal, value):
     return value <= goal.goal if goal.of in AT_MOST else value >= goal.goal
 
 
+def at_ceiling(row, goal, rounds):
+    """Returns what a program would reach against the peer that did nothing but the products, at the ceiling, or None."""
+    shares = [value_of(other, rounds) for other in row.goals if other.of == "ceiling"]
+    value = value_of(goal, rounds)
+    return value / shares[0] if goal.of == "rate" and value is not None and shares and shares[0] else None
+
+
+def decimal(value):
+    return "-" if value is None else f"{value:.2f}"
+
+
 def goals_table(rows, results):
-    lines = ["| row | | measured | goal | reached |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| row | | measured | goal | reached | products alone |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows.values():
         rounds = results.rounds.get(row.name)
         if not rounds:
-            lines.append(f"| {row.name} | | not measured: {results.skipped.get(row.name, 'not asked for')} | | |")
+            lines.append(f"| {row.name} | | not measured: {results.skipped.get(row.name, 'not asked for')} | | | |")
             continue
         for goal in row.goals:
             value = value_of(goal, rounds)
             bound = "at most" if goal.of in AT_MOST else "at least"
-            shown = "-" if value is None else f"{value:.2f}"
             verdict = "-" if value is None else "yes" if reached(goal, value) else "no"
-            lines.append(f"| {row.name} | {goal.what} | {shown} | {bound} {goal.goal:g} | {verdict} |")
+            alone = at_ceiling(row, goal, rounds)
+            lines.append(f"| {row.name} | {goal.what} | {decimal(value)} | {bound} {goal.goal:g} | {verdict} | "
+                         f"{'' if alone is None else decimal(alone)} |")
     return lines
 
 

@@ -7,104 +7,147 @@ namespace lockstep::kernels::cpu {
 
 namespace {
 
+// Philox4x32's, as in runtime/core/philox.hpp.
 constexpr std::uint32_t multiplier0 = 0xD2511F53u, multiplier1 = 0xCD9E8D57u;
 constexpr std::uint32_t weyl0 = 0x9E3779B9u, weyl1 = 0xBB67AE85u;
-
-// Computes philox() for 16 counters at once. Its words are kept in 64-bit lanes, of which only the
-// lower halves count, so that a product needs no shuffles.
-[[gnu::always_inline]] inline void block_factors(const RowMask& mask, std::int64_t first,
-                                                 float* factors) noexcept {
-    constexpr int lanes = mask_columns / 4;
-    constexpr std::uint64_t word = 0xFFFFFFFFu;
-    std::uint64_t c0[lanes], c1[lanes], c2[lanes], c3[lanes];
-    for (int lane = 0; lane < lanes; ++lane) {
-        c0[lane] = mask.site;
-        c1[lane] = mask.row;
-        c2[lane] = mask.position;
-        c3[lane] = static_cast<std::uint64_t>(first / 4 + lane);
-    }
-    auto k0 = static_cast<std::uint32_t>(mask.key);
-    auto k1 = static_cast<std::uint32_t>(mask.key >> 32);
-#pragma GCC unroll 10
-    for (int round = 0; round < 10; ++round) {
-#pragma omp simd
-        for (int lane = 0; lane < lanes; ++lane) {
-            const std::uint64_t a = (c0[lane] & word) * multiplier0;
-            const std::uint64_t b = (c2[lane] & word) * multiplier1;
-            c0[lane] = (b >> 32) ^ c1[lane] ^ k0;
-            c1[lane] = b;
-            c2[lane] = (a >> 32) ^ c3[lane] ^ k1;
-            c3[lane] = a;
-        }
-        k0 += weyl0;
-        k1 += weyl1;
-    }
-    // These are copied because a load inside the selection would make it a branch that is often
-    // mispredicted.
-    const std::uint64_t threshold = mask.threshold;
-    const float scale = mask.scale;
-    float kept[4][lanes];
-#pragma omp simd
-    for (int lane = 0; lane < lanes; ++lane) {
-        kept[0][lane] = (c0[lane] & word) < threshold ? 0.0f : scale;
-        kept[1][lane] = (c1[lane] & word) < threshold ? 0.0f : scale;
-        kept[2][lane] = (c2[lane] & word) < threshold ? 0.0f : scale;
-        kept[3][lane] = (c3[lane] & word) < threshold ? 0.0f : scale;
-    }
-#pragma omp simd
-    for (int lane = 0; lane < lanes; ++lane) {
-        for (int w = 0; w < 4; ++w) factors[lane * 4 + w] = kept[w][lane];
-    }
-}
+constexpr int rounds = 10;
 
 [[gnu::target("default")]] void row_factors(const RowMask& mask, std::int64_t first,
                                             std::int64_t columns, float* factors) noexcept {
-    for (std::int64_t j = 0; j < columns; j += mask_columns)
-        block_factors(mask, first + j, factors + j);
+    for (std::int64_t j = 0; j < columns; j += 4) {
+        const auto counter = static_cast<std::uint32_t>((first + j) / 4);
+        const PhiloxBlock words = philox({mask.site, mask.row, mask.position, counter}, mask.key);
+        for (std::size_t w = 0; w < words.size(); ++w)
+            factors[j + static_cast<std::int64_t>(w)] = words[w] < mask.threshold ? 0 : mask.scale;
+    }
 }
 
-[[gnu::target("arch=x86-64-v3")]] void row_factors(const RowMask& mask, std::int64_t first,
-                                                   std::int64_t columns, float* factors) noexcept {
-    for (std::int64_t j = 0; j < columns; j += mask_columns)
-        block_factors(mask, first + j, factors + j);
-}
+// The keys of all rounds. They are read from memory, because to spread one from a register in each
+// round would take the units that calculate.
+struct RoundKeys {
+    long long words[rounds][2];
 
-// AVX-512 is coded with intrinsics, which is three times as fast: the compiler multiplies 64 by 64
-// bits although 32 by 32 are enough.
-[[gnu::target("arch=x86-64-v4")]] void row_factors(const RowMask& mask, std::int64_t first,
-                                                   std::int64_t columns, float* factors) noexcept {
-    const __m512i m0 = _mm512_set1_epi64(multiplier0), m1 = _mm512_set1_epi64(multiplier1);
-    const __m512i threshold = _mm512_set1_epi32(static_cast<int>(mask.threshold));
-    const __m512 scale = _mm512_set1_ps(mask.scale);
-    // The unpacking below then produces the counters in increasing order.
-    const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-    for (std::int64_t j = 0; j < (columns + 31) / 32 * 32; j += 32) {
-        __m512i c0 = _mm512_set1_epi64(mask.site), c1 = _mm512_set1_epi64(mask.row);
-        __m512i c2 = _mm512_set1_epi64(mask.position);
-        __m512i c3 = _mm512_add_epi64(_mm512_set1_epi64((first + j) / 4), order);
-        auto k0 = static_cast<std::uint32_t>(mask.key);
-        auto k1 = static_cast<std::uint32_t>(mask.key >> 32);
-#pragma GCC unroll 10
-        for (int round = 0; round < 10; ++round) {
-            const __m512i a = _mm512_mul_epu32(c0, m0), b = _mm512_mul_epu32(c2, m1);
-            constexpr int exclusive_or = 0x96;
-            c0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(b, 32), c1, _mm512_set1_epi64(k0),
-                                           exclusive_or);
-            c1 = b;
-            c2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(a, 32), c3, _mm512_set1_epi64(k1),
-                                           exclusive_or);
-            c3 = a;
-            k0 += weyl0;
-            k1 += weyl1;
+    explicit RoundKeys(std::uint64_t key) noexcept {
+        for (std::uint32_t round = 0; round < rounds; ++round) {
+            words[round][0] = static_cast<std::uint32_t>(key) + round * weyl0;
+            words[round][1] = static_cast<std::uint32_t>(key >> 32) + round * weyl1;
         }
-        const __m512i w01 = _mm512_mask_mov_epi32(_mm512_slli_epi64(c1, 32), 0x5555, c0);
-        const __m512i w23 = _mm512_mask_mov_epi32(_mm512_slli_epi64(c3, 32), 0x5555, c2);
+    }
+};
+
+// These compute philox() for several counters at once. Words are kept in 64-bit lanes, of which
+// only the lower halves count, so that a product needs no shuffles. Intrinsics are three times as
+// fast as the compiler's code, which multiplies 64 by 64 bits although 32 by 32 are enough. The
+// counters begin in an order that the last unpacking reverses.
+struct FourCounters {
+    static constexpr int counters = 4;
+    __m256i c0, c1, c2, c3;
+
+    [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void begin(
+        const RowMask& mask, std::int64_t counter) noexcept {
+        c0 = _mm256_set1_epi64x(mask.site);
+        c1 = _mm256_set1_epi64x(mask.row);
+        c2 = _mm256_set1_epi64x(mask.position);
+        c3 = _mm256_add_epi64(_mm256_set1_epi64x(counter), _mm256_setr_epi64x(0, 2, 1, 3));
+    }
+    [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void turn(
+        const long long (&keys)[2]) noexcept {
+        const __m256i a = _mm256_mul_epu32(c0, _mm256_set1_epi64x(multiplier0));
+        const __m256i b = _mm256_mul_epu32(c2, _mm256_set1_epi64x(multiplier1));
+        const __m256i k0 = _mm256_set1_epi64x(keys[0]), k1 = _mm256_set1_epi64x(keys[1]);
+        c0 = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(b, 32), c1), k0);
+        c1 = b;
+        c2 = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(a, 32), c3), k1);
+        c3 = a;
+    }
+    [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void store(
+        const RowMask& mask, float* factors) const noexcept {
+        const __m256i threshold = _mm256_set1_epi32(static_cast<int>(mask.threshold));
+        const __m256 scale = _mm256_set1_ps(mask.scale);
+        const __m256i w01 = _mm256_blend_epi32(c0, _mm256_slli_epi64(c1, 32), 0xAA);
+        const __m256i w23 = _mm256_blend_epi32(c2, _mm256_slli_epi64(c3, 32), 0xAA);
+        const __m256i low = _mm256_unpacklo_epi64(w01, w23);
+        const __m256i high = _mm256_unpackhi_epi64(w01, w23);
+        const __m256i low_kept = _mm256_cmpeq_epi32(_mm256_max_epu32(low, threshold), low);
+        const __m256i high_kept = _mm256_cmpeq_epi32(_mm256_max_epu32(high, threshold), high);
+        _mm256_storeu_ps(factors, _mm256_and_ps(_mm256_castsi256_ps(low_kept), scale));
+        _mm256_storeu_ps(factors + 8, _mm256_and_ps(_mm256_castsi256_ps(high_kept), scale));
+    }
+};
+
+struct EightCounters {
+    static constexpr int counters = 8;
+    __m512i c0, c1, c2, c3;
+
+    [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void begin(
+        const RowMask& mask, std::int64_t counter) noexcept {
+        c0 = _mm512_set1_epi64(mask.site);
+        c1 = _mm512_set1_epi64(mask.row);
+        c2 = _mm512_set1_epi64(mask.position);
+        c3 =
+            _mm512_add_epi64(_mm512_set1_epi64(counter), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
+    }
+    [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void turn(
+        const long long (&keys)[2]) noexcept {
+        constexpr int exclusive_or = 0x96;
+        const __m512i a = _mm512_mul_epu32(c0, _mm512_set1_epi64(multiplier0));
+        const __m512i b = _mm512_mul_epu32(c2, _mm512_set1_epi64(multiplier1));
+        const __m512i k0 = _mm512_set1_epi64(keys[0]), k1 = _mm512_set1_epi64(keys[1]);
+        c0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(b, 32), c1, k0, exclusive_or);
+        c1 = b;
+        c2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(a, 32), c3, k1, exclusive_or);
+        c3 = a;
+    }
+    [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void store(
+        const RowMask& mask, float* factors) const noexcept {
+        const __m512i threshold = _mm512_set1_epi32(static_cast<int>(mask.threshold));
+        const __m512 scale = _mm512_set1_ps(mask.scale);
+        const __m512i w01 = _mm512_mask_shuffle_epi32(c0, 0xAAAA, c1, _MM_PERM_CCAA);
+        const __m512i w23 = _mm512_mask_shuffle_epi32(c2, 0xAAAA, c3, _MM_PERM_CCAA);
         const __m512i low = _mm512_unpacklo_epi64(w01, w23);
         const __m512i high = _mm512_unpackhi_epi64(w01, w23);
-        _mm512_storeu_ps(factors + j,
-                         _mm512_maskz_mov_ps(_mm512_cmpge_epu32_mask(low, threshold), scale));
-        _mm512_storeu_ps(factors + j + 16,
-                         _mm512_maskz_mov_ps(_mm512_cmpge_epu32_mask(high, threshold), scale));
+        const __mmask16 low_kept = _mm512_cmpge_epu32_mask(low, threshold);
+        const __mmask16 high_kept = _mm512_cmpge_epu32_mask(high, threshold);
+        _mm512_storeu_ps(factors, _mm512_maskz_mov_ps(low_kept, scale));
+        _mm512_storeu_ps(factors + 16, _mm512_maskz_mov_ps(high_kept, scale));
+    }
+};
+
+[[gnu::target("arch=x86-64-v3")]] void row_factors(const RowMask& given, std::int64_t first,
+                                                   std::int64_t columns, float* factors) noexcept {
+    const RowMask mask = given;  // a copy, which the stores of factors cannot change
+    const RoundKeys keys(mask.key);
+    constexpr std::int64_t width = FourCounters::counters * 4;
+    for (std::int64_t j = 0; j < columns; j += 2 * width) {
+        FourCounters one, other;
+        one.begin(mask, (first + j) / 4);
+        other.begin(mask, (first + j + width) / 4);
+#pragma GCC unroll 10
+        for (const auto& round : keys.words) {
+            one.turn(round);
+            other.turn(round);
+        }
+        one.store(mask, factors + j);
+        other.store(mask, factors + j + width);
+    }
+}
+
+[[gnu::target("arch=x86-64-v4")]] void row_factors(const RowMask& given, std::int64_t first,
+                                                   std::int64_t columns, float* factors) noexcept {
+    const RowMask mask = given;  // a copy, which the stores of factors cannot change
+    const RoundKeys keys(mask.key);
+    constexpr std::int64_t width = EightCounters::counters * 4;
+    for (std::int64_t j = 0; j < columns; j += 2 * width) {
+        EightCounters one, other;  // each waits for its products, so two take turns
+        one.begin(mask, (first + j) / 4);
+        other.begin(mask, (first + j + width) / 4);
+#pragma GCC unroll 10
+        for (const auto& round : keys.words) {
+            one.turn(round);
+            other.turn(round);
+        }
+        one.store(mask, factors + j);
+        other.store(mask, factors + j + width);
     }
 }
 
