@@ -57,7 +57,7 @@ void choose_storage(const Hdf5Properties& create, hsize_t extent, InputReader& i
     const Hdf5Space all(H5Screate_simple(1, &extent, nullptr));
     if (layout == 0) H5Pset_layout(create.raw(), H5D_CONTIGUOUS);
     if (layout == 1) H5Pset_layout(create.raw(), H5D_COMPACT);
-    if (layout == 2) H5Pset_external(create.raw(), "/etc/passwd", 0, H5F_UNLIMITED);
+    if (layout == 2) H5Pset_external(create.raw(), outside, 0, H5F_UNLIMITED);
     if (layout == 3) H5Pset_virtual(create.raw(), all.raw(), ".", "tokens", all.raw());
     if (layout > 3) H5Pset_chunk(create.raw(), 1, &chunk);
     const std::uint8_t filters = input.number<std::uint8_t>();
@@ -66,10 +66,11 @@ void choose_storage(const Hdf5Properties& create, hsize_t extent, InputReader& i
     if ((filters & 4) != 0) H5Pset_shuffle(create.raw());
 }
 
-// The library writes to a virtual dataset that is its own source until the stack is full.
+// The library writes to a virtual dataset that is its own source until the stack is full, and to
+// the file that an external dataset names, which may be any file of this host.
 bool may_be_written(const Hdf5Dataset& dataset) {
     const Hdf5Properties create(H5Dget_create_plist(dataset.raw()));
-    return H5Pget_layout(create.raw()) != H5D_VIRTUAL;
+    return H5Pget_layout(create.raw()) != H5D_VIRTUAL && H5Pget_external_count(create.raw()) == 0;
 }
 
 void replace_dataset(const Hdf5File& file, InputReader& input) {
@@ -126,7 +127,7 @@ void put_value(const Hdf5File& file, InputReader& input) {
 void resize(const Hdf5File& file, InputReader& input) {
     const Hdf5Dataset dataset(H5Dopen2(file.raw(), one_of(datasets, input), H5P_DEFAULT));
     const hsize_t extent = input.number<std::uint16_t>();
-    if (dataset) H5Dset_extent(dataset.raw(), &extent);
+    if (dataset && may_be_written(dataset)) H5Dset_extent(dataset.raw(), &extent);
 }
 
 void copy_attribute(const Hdf5File& from, const Hdf5File& to, const char* name) {

@@ -57,6 +57,7 @@ struct Written {
                                      "written/small.h5");
         bytes = fuzz::read_bytes("written/small.h5");
         rows = read_all("written/small.h5", identity);
+        fuzz::write_input(fuzz::outside, bytes);
     }
 };
 
@@ -78,6 +79,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!same_structure) {
         fuzz::write_input(path, bytes);
         fuzz::change_structure(path, input);
+        fuzz::expect(fuzz::read_bytes(fuzz::outside) == written().bytes,
+                     "the fuzzer itself has changed another file");
         if (std::filesystem::file_size(path) > max_file_bytes) return 0;
         bytes = fuzz::read_bytes(path);
     } else {
