@@ -13,7 +13,7 @@
 #include "data/storage/shard_reader.hpp"
 #include "data/storage/shard_store.hpp"
 #include "data/storage/verify_shard.hpp"
-#include "data/tokenizers/tokenizer.hpp"
+#include "data/tokenizers/dataset_tokenizer.hpp"
 #include "data/tokenizers/unknown_words.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
@@ -187,11 +187,7 @@ void write_verdict(const Inspection& all) {
 
 void inspect_all(const InspectOptions& options, std::ostream& out) {
     const Dataset dataset = Dataset::open(options.data);
-    const auto tokenizer = open_tokenizer(options.data);
-    if (hex(tokenizer->hash()) != dataset.dictionary_hash())
-        throw Error(ErrorKind::data,
-                    options.data + "/" + format::tokenizer_file +
-                        ": not the tokenizer that the shards were made with; prepare again");
+    const auto tokenizer = tokenizer_of(dataset);
     out << printable(options.data) << ": " << name(dataset.kind()) << ", tokenizer "
         << tokenizer->name() << " of " << tokenizer->size() << " tokens, hash "
         << dataset.dictionary_hash() << '\n';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/storage/dataset.hpp"
 
+#include <filesystem>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -18,6 +19,11 @@ void check_directory(const std::string& directory, const std::string& option) {
         throw Error(ErrorKind::config, named + ": no such folder; " + how_to_prepare);
     if (!is_folder(directory))
         throw Error(ErrorKind::config, named + ": not a folder; " + how_to_prepare);
+    if (std::filesystem::absolute(directory).string().find('\n') != std::string::npos)
+        throw Error(ErrorKind::config,
+                    named +
+                        ": has a line feed in its name, which separates the names of data sets "
+                        "in a model's config.json; rename the folder");
     if (!path_exists(directory + "/" + format::dataset_file))
         throw Error(ErrorKind::config, named + ": not a prepared data set (no " +
                                            format::dataset_file + "); " + how_to_prepare);

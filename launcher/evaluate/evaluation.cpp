@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/evaluate/evaluation.hpp"
 
+#include <cmath>
 #include <iostream>
 #include <sstream>
 
@@ -9,6 +10,7 @@
 #include "launcher/evaluate/evaluation_report.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/evaluate/unigram.hpp"
+#include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/output_file.hpp"
 #include "launcher/rank/data_sets.hpp"
@@ -63,6 +65,7 @@ void check_evaluation(const RunConfig& config, data::MissingShards missing) {
     if (config.unigram_baseline) check_shards(sets, "train", missing);
     require_output_file("--report-filename", report_path(config), "opt");
     require_logs(sets, config.world_logs);
+    require_other_file("--world-logs", config.world_logs, config.model_file);
     if (!config.world_logs.empty() && config.world_logs == report_path(config))
         throw Error(ErrorKind::config, "--report-filename and --world-logs " + config.world_logs +
                                            ": are the same file; name two");
@@ -76,8 +79,14 @@ void tell(const RunConfig& config, const EvaluatorParts& parts, const DataSets& 
     if (config.unigram_baseline) add_baselines(report, parts, sets);
     print(config.split, report);
     const std::string path = report_path(config);
-    if (path.empty()) return;
-    train::write_atomically(path, evaluation_report(config, {{"report", report.metrics}}));
+    if (!path.empty())
+        train::write_atomically(path, evaluation_report(config, {{"report", report.metrics}}));
+    const auto loss = report.metrics.find("loss");
+    if (loss == report.metrics.end() || std::isfinite(loss->second)) return;
+    throw Error(ErrorKind::numeric,
+                "the loss on " + config.split +
+                    " is not finite: the model's weights have diverged; take an earlier "
+                    "checkpoint, or train again with a lower learning rate");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/model_folder/model_files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -42,6 +43,23 @@ void require_regular_files(const std::string& folder) {
     if (!path_exists(checkpoints) || is_folder(checkpoints)) return;
     const std::string kind = other_kind(checkpoints);
     refuse(checkpoints, kind.empty() ? "a file" : kind, "a folder");
+}
+
+void require_other_file(const std::string& option, const std::string& path,
+                        const std::string& folder) {
+    if (path.empty() || folder.empty()) return;
+    std::error_code unknown;
+    const fs::path own = fs::weakly_canonical(fs::absolute(folder, unknown), unknown);
+    const fs::path file = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
+    const std::string name = file.filename();
+    const bool kept = name == "run.lock" ||
+                      std::ranges::any_of(files, [&](const char* one) { return name == one; });
+    const std::string checkpoints = train::checkpoints_of(own) + "/";
+    const bool among_checkpoints = (file.string() + "/").starts_with(checkpoints);
+    if (!(file.parent_path() == own && kept) && !among_checkpoints) return;
+    throw Error(ErrorKind::config, option + " " + path +
+                                       ": is a file of the model's folder, which it would "
+                                       "overwrite; name another file");
 }
 
 std::string broken_link(const std::string& folder) {

@@ -10,6 +10,11 @@ namespace lockstep::launcher {
 // no folder. Opening a pipe would wait for ever, and what is found at the start costs no work.
 void require_regular_files(const std::string& folder);
 
+// Throws a config error if `path`, which `option` names, is or would become a file that programs
+// keep in the model folder, or lies among its checkpoints. An empty path is accepted.
+void require_other_file(const std::string& option, const std::string& path,
+                        const std::string& folder);
+
 // Returns a text such as "runs is a link to /mnt/runs, which does not exist" if the folder does not
 // exist because of such a link on its path, and otherwise an empty one.
 std::string broken_link(const std::string& folder);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "data/tokenizers/dataset_tokenizer.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/durable_files.hpp"
@@ -162,6 +163,7 @@ ModelSource source_of(const std::string& model_file, const std::string& init_mod
 model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig wanted,
                                   const std::set<std::string>& given,
                                   const data::Dataset& dataset) {
+    (void)data::tokenizer_of(dataset);  // throws unless the dictionary has that many entries
     wanted.vocabulary = dataset.vocabulary();
     if (holds_model(source.folder)) {
         const OpenedModel opened = open_model_folder(source.folder);
@@ -220,6 +222,12 @@ OpenedModel open_model_folder(const std::string& folder) {
     OpenedModel opened;
     opened.config = model::config_from_json(description.config_json, folder + "/config.json");
     opened.tokenizer = data::open_tokenizer(folder);
+    if (opened.config.vocabulary != opened.tokenizer->size())
+        throw Error(ErrorKind::config, folder + "/config.json: \"vocabulary_size\" is " +
+                                           std::to_string(opened.config.vocabulary) +
+                                           ", but the dictionary there has " +
+                                           std::to_string(opened.tokenizer->size()) +
+                                           " entries; restore the file that is damaged");
     opened.dictionary_hash = description.dictionary_hash;
     return opened;
 }

@@ -48,7 +48,11 @@ std::string absolute_of(const std::string& paths) {
     std::string text;
     for (std::size_t begin = 0; begin < paths.size();) {
         const std::size_t end = std::min(paths.find(' ', begin), paths.size());
-        auto path = std::filesystem::absolute(paths.substr(begin, end - begin)).lexically_normal();
+        const std::string piece = paths.substr(begin, end - begin);
+        // A path that holds blanks has pieces that may be empty. The current folder may be gone.
+        std::error_code unknown;
+        auto path = std::filesystem::absolute(piece, unknown).lexically_normal();
+        if (piece.empty() || unknown) path = piece;
         if (!path.has_filename()) path = path.parent_path();
         text += (text.empty() ? "" : " ") + path.string();
         begin = end + 1;

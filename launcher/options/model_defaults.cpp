@@ -47,6 +47,19 @@ bool replaced(const std::string& name, const std::set<std::string>& given) {
     return false;
 }
 
+// The names of the options that training writes into a model's defaults. A model may be a
+// stranger's: no other option, such as the name of a file to write, is taken from it.
+bool belongs_to_model(const std::string& name) {
+    constexpr std::array names{
+        "data",         "text-truncate", "label-truncate",        "history-size",  "delimiter",
+        "batch-tokens", "precision",     "eval-dynamic-batching", "eval-batchsize"};
+    RunConfig unused;
+    const OptionTable generation = generation_table(unused);
+    return std::ranges::find(names, name) != names.end() ||
+           std::ranges::any_of(generation.options(),
+                               [&](const Option& option) { return option.name == name; });
+}
+
 // Relies on tables that show the values of a filled config as the options' defaults.
 std::string value_of(const OptionTable& table, const std::string& name) {
     for (const Option& option : table.options()) {
@@ -136,6 +149,8 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
         for (const Option& option : table.options()) {
             const auto found = defaults.find(option.name);
             if (found == defaults.end() || replaced(option.name, given)) continue;
+            if (!belongs_to_model(option.name))
+                damaged(folder, "has \"" + option.name + "\", which a model does not decide");
             try {
                 option.assign(option.arity == Arity::many ? lines_of(found->second)
                                                           : std::vector{found->second});

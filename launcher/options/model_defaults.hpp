@@ -33,7 +33,8 @@ train::ModelDescription describe(const model::ModelConfig& model, const RunConfi
 OptionValues stored_defaults(const std::string& folder);
 
 // Sets those options of `tables` that have a default, unless `given` has the option or one that
-// replaces it. A default that its option does not accept is a config error that names `folder`.
+// replaces it. A default that its option does not accept, or that training does not write, is a
+// config error that names `folder`.
 void apply_defaults(const OptionValues& defaults, const std::string& folder,
                     const std::vector<OptionTable>& tables, const std::set<std::string>& given);
 

@@ -68,7 +68,9 @@ OptionTable tokenizer_table(PrepareConfig& config) {
     table.flag("dict-lower", config.dict_lower, "lower-case the text");
     table.integer("dict-minfreq", t.dictionary.min_freq, "drop words that are rarer", 0);
     table.integer("dict-maxtokens", t.dictionary.max_tokens, "keep so many words (-1: all)", -1);
-    table.integer("vocab-size", t.vocab_size, "SentencePiece: pieces", 16);
+    // The library counts with 32 bits, and with far more pieces than texts have, does not end.
+    constexpr std::uint64_t max_pieces = 1 << 24;
+    table.integer("vocab-size", t.vocab_size, "SentencePiece: pieces", 16, max_pieces);
     table.choice<SentencePieceModel>(
         "sentencepiece-model", t.sentencepiece_model,
         {{"unigram", SentencePieceModel::unigram}, {"bpe", SentencePieceModel::bpe}},

@@ -210,7 +210,11 @@ void check(Task task, const RunConfig& config) {
         config_error("--vocabulary contradicts --data, whose dictionary tells it; leave one out");
     check_launch(config);
     if (talks(task)) check_talk(config);
-    if (config.data_seconds < 0) config_error("--data-seconds: give 0 or more");
+    constexpr double max_seconds = 1e6;  // in milliseconds it fits 32 bits, with what is added
+    if (config.data_seconds < 0 || config.data_seconds > max_seconds)
+        config_error("--data-seconds: give 0 to 1000000");
+    if (config.timeout_s <= 0 || config.timeout_s > max_seconds)
+        config_error("--timeout: give more than 0 and at most 1000000 seconds");
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {
         config_error("--topp: give more than 0 and at most 1");

@@ -57,6 +57,7 @@ struct TalkConfig {
     std::string delimiter = "\n";
     std::string input, output;  // generate; empty: standard input and output
     PromptFormat format = PromptFormat::automatic;
+    bool overwrite = false;  // the file `output`
     bool json = false;
     int n_best = 1;
     bool single_turn = false;  // interactive

@@ -127,17 +127,18 @@ PromptFormat format_of(const TalkConfig& talk) {
     return talk.input.ends_with(".jsonl") ? PromptFormat::jsonl : PromptFormat::text;
 }
 
-// Reads the whole file before anything starts, so that a wrong line fails early.
-std::vector<Prompt> prompts_of(const TalkConfig& talk) {
-    // Opening a pipe waits until somebody writes to it.
-    if (other_kind(talk.input) == "a pipe")
-        std::cerr << "waiting for prompts from the pipe " << printable(talk.input) << '\n';
-    std::ifstream file(talk.input);
-    if (!file) throw_errno("--input cannot be read", talk.input);
-    PromptReader reader(file, talk.input, format_of(talk));
-    std::vector<Prompt> prompts;
-    for (Prompt prompt; reader.next(prompt);) prompts.push_back(prompt);
-    return prompts;
+void for_each_prompt(const TalkConfig& talk, const std::function<void(Prompt)>& action) {
+    std::ifstream file;
+    if (!talk.input.empty()) {
+        // Opening a pipe waits until somebody writes to it.
+        if (other_kind(talk.input) == "a pipe")
+            std::cerr << "waiting for prompts from the pipe " << printable(talk.input) << '\n';
+        file.open(talk.input);
+        if (!file) throw_errno("--input cannot be read", talk.input);
+    }
+    PromptReader reader(talk.input.empty() ? std::cin : file,
+                        talk.input.empty() ? "standard input" : talk.input, format_of(talk));
+    for (Prompt prompt; reader.next(prompt);) action(std::move(prompt));
 }
 
 void require_output(const TalkConfig& talk, const std::string& model_folder) {
@@ -152,6 +153,9 @@ void require_output(const TalkConfig& talk, const std::string& model_folder) {
         throw Error(ErrorKind::config, "--output " + talk.output +
                                            ": is the --input, which it would overwrite; name "
                                            "another file");
+    if (!talk.overwrite && is_file(talk.output) && std::filesystem::file_size(talk.output) > 0)
+        throw Error(ErrorKind::config,
+                    "--output " + talk.output + ": exists; name another file, or add --overwrite");
 }
 
 // Calls `answer` with what takes the replies. A file gets its name when all of them are in it; a
@@ -184,19 +188,14 @@ int generate_program(const std::vector<std::string>& args) {
                   args);
     if (!config) return 0;
     const TalkConfig& talk = config->talk;
-    std::vector<Prompt> prompts;
-    if (!talk.input.empty()) prompts = prompts_of(talk);
-    ChatSession talker(*config);
     if (!talk.output.empty()) require_output(talk, config->model_file);
+    if (is_file(talk.input))
+        for_each_prompt(talk, [](Prompt) {});  // a wrong line is refused before anything starts
+    ChatSession talker(*config);
     write_replies(talk, [&](const Sink& sink) {
         ReplyWriter writer(talk);
         PromptBatch batch(talker, writer, sink, config->batch.batchsize);
-        if (talk.input.empty()) {
-            PromptReader reader(std::cin, "standard input", format_of(talk));
-            for (Prompt prompt; reader.next(prompt);) batch.add(prompt);
-        } else {
-            for (Prompt& prompt : prompts) batch.add(std::move(prompt));
-        }
+        for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
         batch.answer();
     });
     return 0;

@@ -6,6 +6,7 @@
 #include "data/text/fields.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/conversation_log.hpp"
+#include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"
@@ -108,6 +109,7 @@ int self_chat_program(const std::vector<std::string>& args) {
                     "--display-examples false: nothing would be kept; name an --outfile");
     std::vector<std::string> openers = openers_of(talk.seed_messages);
     std::optional<ConversationLog> log;
+    require_other_file("--outfile", talk.outfile, config->model_file);
     if (!talk.outfile.empty()) log.emplace(talk.outfile, talk.save_format);
     ChatSession talker(*config);
     SelfChat chat(talker, *config, std::move(openers), log);

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <system_error>
 
-#include "runtime/core/error.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
 
@@ -37,9 +37,10 @@ void print_at_once(const std::string& line) {
 void flush_output() {
     errno = 0;
     if (std::cout.flush()) return;
-    throw Error(ErrorKind::io,
-                "standard output cannot be written" +
-                    (errno == 0 ? "" : ": " + std::generic_category().message(errno)));
+    // The work has begun, and nothing is wrong with the request: the exit code is 1.
+    throw TransientFailure("standard output cannot be written" +
+                               (errno == 0 ? "" : ": " + std::generic_category().message(errno)),
+                           errno);
 }
 
 }  // namespace lockstep::launcher

@@ -10,6 +10,7 @@
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
+#include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/options/memory_options.hpp"
@@ -73,9 +74,13 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     require_references(config, validation);
     const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
     check_shards(test, data::format::test_split, missing);
-    (void)data::open_tokenizer(sets.first().directory());  // throws when it was changed
+    require_other_file("--trace", config.trace_file, config.model_file);
+    require_other_file("--world-logs", config.world_logs, config.model_file);
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);
+    if (!config.trace_file.empty() && config.trace_file == config.world_logs)
+        throw Error(ErrorKind::config, "--trace and --world-logs " + config.world_logs +
+                                           ": are the same file; name two");
     std::vector<double> weights = weights_of(config, sets);
     return {std::move(sets), std::move(weights), std::move(validation),
             model,           std::nullopt,       nullptr};

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/softmax_xent.hpp"
 
@@ -52,7 +53,6 @@ void normalise(std::span<float> logits, double temperature, std::int32_t never) 
     for (float& x : logits) x = std::isfinite(x) ? x : impossible;
     if (temperature != 1) {
         const float largest = *std::max_element(logits.begin(), logits.end());
-        if (largest == impossible) return;
         // The scale must be neither 0 nor infinity, because a product of these is NaN.
         using Limits = std::numeric_limits<float>;
         const auto scale =
@@ -60,6 +60,10 @@ void normalise(std::span<float> logits, double temperature, std::int32_t never) 
         for (float& x : logits) x = (x - largest) * scale;
     }
     kernels::log_softmax({logits.data(), logits.size()});
+    if (std::ranges::none_of(logits, [](float x) { return std::isfinite(x); }))
+        throw Error(ErrorKind::numeric,
+                    "the model gives no token a finite score: its weights have diverged; take an "
+                    "earlier checkpoint, or train again with a lower learning rate");
 }
 
 Choice sample_topk(std::span<const float> log_probs, int k, double uniform) {

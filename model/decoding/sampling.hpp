@@ -11,7 +11,7 @@ namespace lockstep::model {
 constexpr float impossible = -std::numeric_limits<float>::infinity();
 
 // Turns logits into log-probabilities at that temperature, in place. The token `never`, NaNs and
-// infinities get probability 0.
+// infinities get probability 0. Throws a numeric error if no token has another one.
 void normalise(std::span<float> logits, double temperature, std::int32_t never);
 
 struct Choice {

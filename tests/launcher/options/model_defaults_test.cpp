@@ -69,6 +69,16 @@ struct Trained : ValidatedDialogues {
 
 }  // namespace
 
+TEST_CASE("a stranger's model decides nothing but what training writes") {
+    Folder(json{{"world-logs", "/tmp/logs"}})
+        .refused(
+            "config.json: \"defaults\" has \"world-logs\", which a model does not decide; "
+            "correct it, or remove it");
+    Folder(json{{"report-filename", "r.json"}}).refused("report-filename");
+    Folder(json{{"device", "cuda"}}).refused("device");
+    CHECK(Folder(json{{"a-newer-option", "1"}}).evaluate({"--data", "d"}).data.front() == "d");
+}
+
 TEST_CASE("a model's options are the defaults where it is evaluated") {
     const auto config = Folder(stored).evaluate({});
     CHECK(config.data == std::vector<std::string>{"/tmp"});

@@ -89,7 +89,7 @@ TEST_CASE("a log that cannot be kept is told before the talk") {
         says(run_line(line + (talk.scratch / "none/log")), 2, {"--outfile", "No such file"});
         for (const char* file : {"/config.json", "/model.safetensors", "/dictionary.txt"}) {
             const std::string before = read_text(talk.model + file);
-            says(run_line(line + talk.model + file), 2, {file, "something else"});
+            says(run_line(line + talk.model + file), 2, {file, "is a file of the model's folder"});
             CHECK(read_text(talk.model + file) == before);
         }
         says(run_line(line + (talk.scratch / "")), 2, {"--outfile", "directory"});

@@ -87,7 +87,8 @@ TEST_CASE("a model from ParlAI gives ParlAI's replies, greedy and by beams") {
                                          "--precision", "fp32",
                                          "-bs",         "7",
                                          "--input",     scratch / "prompts.txt",
-                                         "--output",    scratch / "replies.txt"};
+                                         "--output",    scratch / "replies.txt",
+                                         "--overwrite", "true"};
         for (const json& option : search.at("options")) command.push_back(option);
         CAPTURE(search.at("options").dump());
         const auto run = run_program(command);

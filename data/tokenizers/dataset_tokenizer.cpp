@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/tokenizers/dataset_tokenizer.hpp"
+
+#include <string>
+
+#include "data/storage/shard_format.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/hash.hpp"
+
+namespace lockstep::data {
+
+std::unique_ptr<Tokenizer> tokenizer_of(const Dataset& dataset) {
+    auto tokenizer = open_tokenizer(dataset.directory());
+    if (hex(tokenizer->hash()) != dataset.dictionary_hash())
+        throw Error(ErrorKind::data,
+                    dataset.directory() + "/" + format::tokenizer_file +
+                        ": not the tokenizer that the shards were made with; prepare again");
+    if (tokenizer->size() != dataset.vocabulary())
+        throw Error(ErrorKind::data,
+                    dataset.directory() + "/" + format::dataset_file + ": \"vocabulary\" is " +
+                        std::to_string(dataset.vocabulary()) + ", but the dictionary there has " +
+                        std::to_string(tokenizer->size()) + " entries; prepare again");
+    return tokenizer;
+}
+
+}  // namespace lockstep::data

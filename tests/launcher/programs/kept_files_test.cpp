@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command names as its output must not be a file that somebody needs, and what a stranger's
+// files say is looked at before anything starts.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "runtime/core/json_text.hpp"
+#include "tests/support/program_checks.hpp"
+
+using namespace lockstep;
+using namespace lockstep::tests;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::vector<std::string> shape{
+    "--embedding-size", "16",  "--n-layers", "1", "--ffn-size", "16",
+    "--threads",        "1",   "-bs",        "8", "--truncate", "64",
+    "--precision",      "fp32"};
+
+ProgramResult run(const std::string& program, std::vector<std::string> words) {
+    words.insert(words.begin(), program_path(program));
+    return run_program(words);
+}
+
+void refused(const ProgramResult& ended, const std::vector<std::string>& said) {
+    says(ended, 2, said);
+    CHECK(std::ranges::count(ended.err, '\n') == 1);
+}
+
+struct Trained : PreparedDialogues {
+    Trained() { says(train(data, model), 0, {}); }
+    ProgramResult train(const std::string& set, const std::string& folder,
+                        const std::vector<std::string>& more = {}) const {
+        std::vector<std::string> words{"--data", set, "-mf", folder, "--max-train-steps", "2"};
+        words.insert(words.end(), shape.begin(), shape.end());
+        words.insert(words.end(), more.begin(), more.end());
+        return run("train", words);
+    }
+    std::string prompts() const {
+        write_text(scratch / "prompts.txt", "hello\n");
+        return scratch / "prompts.txt";
+    }
+    ProgramResult generate(const std::string& folder, const std::vector<std::string>& more) const {
+        std::vector<std::string> words{"generate", "-mf",     folder,   "--max-length",
+                                       "3",        "--input", prompts()};
+        words.insert(words.end(), more.begin(), more.end());
+        return run("lockstep", words);
+    }
+    // Returns a copy of `folder` with one member of a JSON file changed.
+    std::string changed(const std::string& folder, const std::string& file,
+                        const std::string& member, const Json& value) const {
+        std::string copy = scratch / "changed";
+        fs::remove_all(copy);
+        fs::copy(folder, copy, fs::copy_options::recursive);
+        Json json = Json::parse(read_text(copy + "/" + file));
+        json[member] = value;
+        write_text(copy + "/" + file, json.dump());
+        return copy;
+    }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Trained, "replies replace no file unless --overwrite is given") {
+    const std::string out = scratch / "thesis.txt";
+    write_text(out, "the only copy\n");
+    refused(generate(model, {"--output", out}), {out + ": exists", "--overwrite"});
+    CHECK(read_text(out) == "the only copy\n");
+    says(generate(model, {"--output", out, "--overwrite", "true"}), 0, {});
+    CHECK(read_text(out) != "the only copy\n");
+}
+
+TEST_CASE_FIXTURE(Trained, "a stranger's model names no file to write") {
+    Json defaults = Json::parse(read_text(model + "/config.json")).at("defaults");
+    const std::string out = scratch / "thesis.txt";
+    defaults["output"] = out;
+    const std::string other = changed(model, "config.json", "defaults", defaults);
+    refused(generate(other, {}), {"config.json", "\"output\", which a model does not decide"});
+    CHECK(!fs::exists(out));
+}
+
+TEST_CASE_FIXTURE(Trained, "outputs are no files of the model's folder") {
+    const std::string fresh = scratch / "fresh";
+    for (const char* name : {"config.json", "model.safetensors", "metrics.jsonl", "run.lock",
+                             "checkpoints/trace.json"}) {
+        CAPTURE(name);
+        refused(train(data, fresh, {"--trace", fresh + "/" + name}),
+                {"--trace", name, "is a file of the model's folder"});
+        CHECK(!fs::exists(fresh));
+    }
+    refused(train(data, fresh, {"--world-logs", fresh + "/./metrics.jsonl"}), {"--world-logs"});
+    const std::string both = scratch / "both.json";
+    refused(train(data, fresh, {"--trace", both, "--world-logs", both}), {"are the same file"});
+    refused(run("self_chat", {"-mf", model, "--outfile", model + "/run.lock"}), {"--outfile"});
+    says(train(data, fresh, {"--trace", fresh + "/trace.json"}), 0, {});
+}
+
+TEST_CASE_FIXTURE(Trained, "a vocabulary of another size than the dictionary is refused") {
+    const std::string set = changed(data, "dataset.json", "vocabulary", 20000);
+    refused(train(set, scratch / "fresh"), {"dataset.json: \"vocabulary\" is 20000", "entries"});
+    says(run("lockstep", {"inspect", set, "--verify"}), 1, {"\"vocabulary\" is 20000"});
+    refused(generate(changed(model, "config.json", "vocabulary_size", 20000), {}),
+            {"config.json: \"vocabulary_size\" is 20000", "entries"});
+}
+
+TEST_CASE_FIXTURE(PreparedDialogues, "blanks in paths are parts of them, and line feeds refused") {
+    const std::string blank = scratch / "  my  data", broken = scratch / "two\nlines";
+    fs::copy(data, blank, fs::copy_options::recursive);
+    fs::copy(data, broken, fs::copy_options::recursive);
+    std::vector<std::string> words{
+        "--data", blank, "-mf", scratch / " my  model", "--max-train-steps", "1"};
+    words.insert(words.end(), shape.begin(), shape.end());
+    says(run("train", words), 0, {});
+    words[1] = broken;
+    refused(run("train", words), {"has a line feed in its name"});
+}
+
+TEST_CASE_FIXTURE(Trained, "replies that cannot be written end with 1") {
+    const std::string line = program_path("lockstep") + " generate -mf " + model +
+                             " --max-length 3 --input " + prompts() + " > /dev/full";
+    says(run_program({"sh", "-c", line}), 1, {"standard output cannot be written"});
+}
+
+TEST_CASE("weights that have diverged are told, not answered with") {
+    const ValidatedDialogues set(60);
+    const std::string& data = set.data;
+    const std::string& model = set.model;
+    std::vector<std::string> words{"--data", data,          "-mf", model, "--max-train-steps",
+                                   "1",      "--optimizer", "sgd", "-lr", "1e36"};
+    words.insert(words.end(), shape.begin(), shape.end());
+    (void)run("train", words);  // its own evaluation may tell it, too
+    says(run_line("lockstep generate -mf " + model, {"hello\n", {}, ""}), 1,
+         {"no token a finite score", "diverged"});
+    says(run_line("lockstep eval --skip-generation true -mf " + model), 1,
+         {"the loss on valid is not finite"});
+}
+
+TEST_CASE("numbers without a sense are refused") {
+    refused(run("train", {"--data", "d", "-mf", "m", "--num-epochs", "1", "--timeout", "1e7"}),
+            {"--timeout", "1000000 seconds"});
+    refused(run("lockstep", {"doctor", "--data-seconds", "1e300"}), {"--data-seconds"});
+    refused(run("lockstep", {"prepare", "--input", "i", "--out", "o", "--tokenizer",
+                             "sentencepiece", "--vocab-size", "2147483647"}),
+            {"--vocab-size", "16777216"});
+}
