@@ -74,6 +74,7 @@ public:
     void write() {
         write_counts();
         for (std::size_t shard = 0; shard < split_.shards.size(); ++shard) read_lengths(shard);
+        compare_counts();
         if (all_.options.shards == InspectOptions::Shards::verify) verify();
         write_histogram();
         write_samples();
@@ -123,8 +124,28 @@ private:
             for (const RowExtent& extent : extents) {
                 source_.add(static_cast<std::uint32_t>(extent.source));
                 target_.add(static_cast<std::uint32_t>(extent.label));
+                source_tokens_ += static_cast<std::uint64_t>(extent.source);
+                target_tokens_ += static_cast<std::uint64_t>(extent.label);
+                longest_source_ = std::max<std::int64_t>(longest_source_, extent.source);
+                longest_target_ = std::max<std::int64_t>(longest_target_, extent.label);
             }
         }
+    }
+
+    void compare_counts() const {
+        compare("source_tokens", split_.source_tokens, source_tokens_);
+        compare("target_tokens", split_.target_tokens, target_tokens_);
+        compare("longest_source", split_.longest_source, longest_source_);
+        compare("longest_target", split_.longest_target, longest_target_);
+    }
+
+    template <class Count>
+    void compare(const char* name, Count written, Count found) const {
+        if (written == found) return;
+        throw Error(ErrorKind::data, all_.options.data + "/" + format::dataset_file + ": \"" +
+                                         name + "\" of " + printable(split_.name) + " is " +
+                                         std::to_string(written) + ", but its rows have " +
+                                         std::to_string(found) + "; prepare again");
     }
 
     void write_histogram() {
@@ -165,6 +186,8 @@ private:
     const Inspection& all_;
     const SplitInfo& split_;
     LengthHistogram source_, target_;
+    std::uint64_t source_tokens_ = 0, target_tokens_ = 0;
+    std::int64_t longest_source_ = 0, longest_target_ = 0;
 };
 
 void write_verdict(const Inspection& all) {

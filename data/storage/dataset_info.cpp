@@ -103,7 +103,11 @@ DatasetInfo info_of(const Object& json) {
                      .index_xxh3 = hash_in(json, "index_xxh3"),
                      .splits = {},
                      .options = dump_json(json.at("options"))};
-    for (const Object& split : json.objects("splits")) info.splits.push_back(split_of(split));
+    for (const Object& object : json.objects("splits")) {
+        SplitInfo split = split_of(object);
+        if (info.find(split.name) != nullptr) object.refuse("name", "the name of one split alone");
+        info.splits.push_back(std::move(split));
+    }
     if (info.splits.empty()) json.refuse("splits", "a list of at least one split");
     return info;
 }

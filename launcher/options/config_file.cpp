@@ -111,7 +111,9 @@ bool needs_quotes(const std::string& value) {
 
 std::vector<ConfigLine> read_config_lines(const std::string& text, const std::string& path) {
     std::vector<ConfigLine> lines;
-    std::istringstream in(text);
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors write it
+    std::istringstream in(text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size())
+                                                            : text);
     std::size_t number = 0;
     for (std::string line; std::getline(in, line);) {
         ++number;

@@ -11,7 +11,6 @@ namespace {
 constexpr std::uint64_t max_rows = INT32_MAX;
 constexpr std::uint64_t max_lanes = 1 << 16;
 // The keys and values of more hypotheses fill any memory.
-constexpr std::uint64_t max_beam_size = 1024;
 
 }  // namespace
 

@@ -51,7 +51,8 @@ OptionTable prompt_table(RunConfig& config) {
     table.text("output", t.output, "FILE", "replies (default: standard output)");
     table.flag("overwrite", t.overwrite, "replace the file that --output names");
     table.flag("json", t.json, "a JSON object a line: prompt, reply, score, tokens");
-    table.integer("n-best", t.n_best, "so many replies to each prompt, with scores", 1, max_count);
+    table.integer("n-best", t.n_best, "so many replies to each prompt, with scores", 1,
+                  max_beam_size);
     table.integer("batchsize,bs", config.batch.batchsize, "prompts answered together", 1,
                   max_count);
     return table;

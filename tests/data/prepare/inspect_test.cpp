@@ -144,6 +144,31 @@ TEST_CASE(
     CHECK(has(verified(), "no hash of 1 of 2 files"));
 }
 
+TEST_CASE("counts that are not those of the rows are damage, and so is a split that comes twice") {
+    const tests::ScratchFolder dir;
+    make(dir / "d", "examples/shakespeare/valid.txt", TextFormat::parlai);
+    const std::string path = dir / "d/dataset.json", json = tests::read_text(path);
+    const auto failure = [&] {
+        std::ostringstream out;
+        using Shards = InspectOptions::Shards;
+        inspect({.data = dir / "d", .sample_rows = 0, .shards = Shards::verify}, out);
+        return out.str();
+    };
+    for (const std::string name :
+         {"source_tokens", "target_tokens", "longest_source", "longest_target"}) {
+        CAPTURE(name);
+        const std::size_t at = json.find("\"" + name + "\": ") + name.size() + 4;
+        REQUIRE(at < json.size());
+        tests::write_text(path, json.substr(0, at) + "1" + json.substr(at));
+        CHECK(has(failure(), ": damaged: " + path + ": \"" + name + "\" of train is 1"));
+    }
+    const std::size_t begin = json.find('{', json.find("\"splits\""));
+    const std::size_t end = json.rfind('}', json.rfind(']')) + 1;
+    tests::write_text(path, json.substr(0, end) + ", " + json.substr(begin));
+    CHECK(has(failure(), "name"));
+    CHECK_FALSE(has(failure(), "intact"));
+}
+
 TEST_CASE("an index that was changed, exchanged or lost is named on request") {
     const tests::ScratchFolder dir;
     make(dir / "d", "examples/shakespeare/valid.txt", TextFormat::parlai);

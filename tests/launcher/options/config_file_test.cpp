@@ -76,6 +76,13 @@ TEST_CASE("values with and without quotes, and comments") {
     CHECK(lines.front().name == "label-truncate");
 }
 
+TEST_CASE("a byte order mark at the beginning is no part of a name") {
+    const auto lines = read_config_lines("\xEF\xBB\xBFseed = 1\nseed = 2\n", "c.ini");
+    REQUIRE(lines.size() == 2);
+    CHECK(lines.front().name == "seed");
+    CHECK(lines.front().value == "1");
+}
+
 TEST_CASE("a line that cannot be read is named with its file and number") {
     CHECK(refusal("batchsize = 8\nbatch size 8\n") ==
           "c.ini:2: 'batch size 8' is not a line `name = value`");
