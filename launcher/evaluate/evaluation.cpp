@@ -81,10 +81,13 @@ void tell(const RunConfig& config, const EvaluatorParts& parts, const DataSets& 
     const std::string path = report_path(config);
     if (!path.empty())
         train::write_atomically(path, evaluation_report(config, {{"report", report.metrics}}));
+}
+
+void require_finite_loss(const train::ValidationReport& report, const std::string& split) {
     const auto loss = report.metrics.find("loss");
     if (loss == report.metrics.end() || std::isfinite(loss->second)) return;
     throw Error(ErrorKind::numeric,
-                "the loss on " + config.split +
+                "the loss on " + split +
                     " is not finite: the model's weights have diverged; take an earlier "
                     "checkpoint, or train again with a lower learning rate");
 }
@@ -123,10 +126,11 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
                            watched = progress;
                            const comm::PhaseScope phase(progress, comm::Phase::validation);
                            const train::StopFlag never{false};
-                           train::ValidationReport report = evaluator->evaluate(never).value();
-                           if (rank_info.rank == 0) tell(config, parts, sets, std::move(report));
+                           const auto report = evaluator->evaluate(never).value();
+                           if (rank_info.rank == 0) tell(config, parts, sets, report);
                            job.communicator->barrier("end");
                            job.communicator->finish();
+                           if (rank_info.rank == 0) require_finite_loss(report, config.split);
                        });
 }
 

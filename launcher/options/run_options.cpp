@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint64_t max_rows = INT32_MAX;
 constexpr std::uint64_t max_lanes = 1 << 16;
-// The keys and values of more hypotheses fill any memory.
 
 }  // namespace
 

@@ -6,7 +6,8 @@
 
 namespace lockstep::launcher {
 
-// These are the maximum values of options: tokens of a sequence, threads, hypotheses.
+// These are the maximum values of options: tokens of a sequence, threads, and hypotheses, of which
+// more fill any memory with their keys and values.
 constexpr std::uint64_t max_positions = 1 << 20, max_threads = 4096, max_beam_size = 1024;
 
 // Each function returns the options of one topic, bound to `config`, which must outlive the table.
