@@ -20,33 +20,33 @@ struct RowStatistics {
     float sum = 0;
 };
 
-// A chunk fits the first-level cache: memory is read once, although the maximum is needed before
-// the sum.
+// Returns 0 only before the first finite logit: -inf - -inf would be NaN.
+[[gnu::always_inline]] inline float shift_of(float largest) noexcept {
+    return largest == -std::numeric_limits<float>::infinity() ? 0.0f : largest;
+}
+
+// A chunk of 16-bit logits fits the first-level cache in fp32, too: memory is read once, although
+// the maximum is needed before the sum. Sums over chunks lose fewer bits than one over a row.
 constexpr std::int64_t chunk = 2048;
 
-// Returns the values in fp32: x itself, or a converted copy in `space`. The copy is separate
-// because larger loops over 16-bit elements become vector code of half the speed.
-[[gnu::always_inline]] inline const float* as_float(const float* x, std::int64_t, float*) {
-    return x;
-}
-[[gnu::always_inline]] inline const float* as_float(const bf16* x, std::int64_t n, float* space) {
+// Writes the values in fp32. They are copied because larger loops over 16-bit elements become
+// vector code of half the speed.
+[[gnu::always_inline]] inline void widen(const bf16* x, std::int64_t n, float* values) {
 #pragma omp simd
-    for (std::int64_t j = 0; j < n; ++j) space[j] = cpu::load(x[j]);
-    return space;
+    for (std::int64_t j = 0; j < n; ++j) values[j] = cpu::load(x[j]);
 }
 
-template <class T>
-[[gnu::always_inline]] inline void take_chunk(const T* logits, std::int64_t n, RowStatistics& row) {
-    alignas(64) float space[chunk];
-    const float* x = as_float(logits, n, space);
+[[gnu::always_inline]] inline void take_chunk(const bf16* logits, std::int64_t n,
+                                              RowStatistics& row) {
+    alignas(64) float x[chunk];
+    widen(logits, n, x);
     float largest = row.largest, sum = 0;
 #pragma omp simd reduction(max : largest) reduction(+ : sum)
     for (std::int64_t j = 0; j < n; ++j) {
         largest = x[j] > largest ? x[j] : largest;
         sum += x[j];
     }
-    // The shift is 0 only before the first finite logit: -inf - -inf would be NaN.
-    const float shift = largest == -std::numeric_limits<float>::infinity() ? 0.0f : largest;
+    const float shift = shift_of(largest);
     float exponentials = 0;
 #pragma omp simd reduction(+ : exponentials)
     for (std::int64_t j = 0; j < n; ++j) exponentials += cpu::exponential(x[j] - shift);
@@ -55,46 +55,70 @@ template <class T>
     row.sum += sum;
 }
 
-template <class T>
-[[gnu::always_inline]] inline RowStatistics take_row(const T* x, std::int64_t n) {
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] RowStatistics statistics(
+    const bf16* x, std::int64_t n) {
     RowStatistics row;
     for (std::int64_t first = 0; first < n; first += chunk)
         take_chunk(x + first, std::min(chunk, n - first), row);
     return row;
 }
 
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] RowStatistics statistics(
+// Returns a row's statistics without the sum of exponentials.
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] RowStatistics largest_and_sum(
     const float* x, std::int64_t n) {
-    return take_row(x, n);
+    RowStatistics row;
+    float largest = row.largest, sum = 0;
+#pragma omp simd reduction(max : largest) reduction(+ : sum)
+    for (std::int64_t j = 0; j < n; ++j) {
+        largest = x[j] > largest ? x[j] : largest;
+        sum += x[j];
+    }
+    row.largest = largest;
+    row.sum = sum;
+    return row;
 }
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] RowStatistics statistics(
-    const bf16* x, std::int64_t n) {
-    return take_row(x, n);
+
+// Computes y = e^(x - shift) and returns the sum. y may be x.
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] float exponentiate(
+    const float* x, float* y, std::int64_t n, float shift) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = 0; j < n; ++j) {
+        y[j] = cpu::exponential(x[j] - shift);
+        sum += y[j];
+    }
+    return sum;
+}
+
+RowStatistics statistics(const float* x, std::int64_t n) {
+    alignas(64) float unused[chunk];
+    RowStatistics row = largest_and_sum(x, n);
+    for (std::int64_t first = 0; first < n; first += chunk)
+        row.exponentials +=
+            exponentiate(x + first, unused, std::min(chunk, n - first), shift_of(row.largest));
+    return row;
 }
 
 // Computes x = scale * e^(x - shift) - uniform.
-template <class T>
-[[gnu::always_inline]] inline void write_gradient(T* logits, std::int64_t size, float shift,
-                                                  float scale, float uniform) {
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
+    bf16* logits, std::int64_t size, float shift, float scale, float uniform) {
     alignas(64) float space[chunk];
     for (std::int64_t first = 0; first < size; first += chunk) {
         const std::int64_t n = std::min(chunk, size - first);
-        const float* x = as_float(static_cast<const T*>(logits + first), n, space);
+        widen(logits + first, n, space);
 #pragma omp simd
         for (std::int64_t j = 0; j < n; ++j)
-            space[j] = scale * cpu::exponential(x[j] - shift) - uniform;
+            space[j] = scale * cpu::exponential(space[j] - shift) - uniform;
 #pragma omp simd
         for (std::int64_t j = 0; j < n; ++j) cpu::store(logits[first + j], space[j]);
     }
 }
 
+// Does the same in a row that holds e^(x - shift) already.
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
-    float* x, std::int64_t n, float shift, float scale, float uniform) {
-    write_gradient(x, n, shift, scale, uniform);
-}
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
-    bf16* x, std::int64_t n, float shift, float scale, float uniform) {
-    write_gradient(x, n, shift, scale, uniform);
+    float* x, std::int64_t n, float, float scale, float uniform) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < n; ++j) x[j] = scale * x[j] - uniform;
 }
 
 // Most rows of an untrained model stop at the first comparison.
@@ -104,32 +128,60 @@ bool is_first_largest(const T* x, std::int32_t label, float largest) {
     return std::none_of(x, x + label, [&](T v) { return cpu::load(v) == largest; });
 }
 
+// What a row of logits says of its label.
+struct LabelLogit {
+    std::int32_t label;
+    float logit;
+    bool first_largest;
+};
+
 template <class T>
-LossSums losses_of(const T* x, std::int64_t n, std::int32_t label, float smoothing,
+LabelLogit label_of(const T* x, std::int32_t label, const RowStatistics& row) {
+    return {label, cpu::load(x[label]), is_first_largest(x, label, row.largest)};
+}
+
+LossSums losses_of(const LabelLogit& label, std::int64_t n, float smoothing,
                    const RowStatistics& row) {
     const double log_sum = double{row.largest} + std::log(double{row.exponentials});
     LossSums sums;
-    sums.nll = log_sum - double{cpu::load(x[label])};
+    sums.nll = log_sum - double{label.logit};
     sums.loss = sums.nll;
     if (smoothing > 0)
         sums.loss = (1.0 - double{smoothing}) * sums.nll +
                     double{smoothing} * (log_sum - double{row.sum} / static_cast<double>(n));
     sums.tokens = 1;
-    sums.correct = is_first_largest(x, label, row.largest) ? 1 : 0;
+    sums.correct = label.first_largest ? 1 : 0;
     return sums;
 }
 
 // Calculates the label's entry separately: subtracting 1 from a rounded value would lose bits.
 template <class T>
-void backward_row(T* x, std::int64_t n, std::int32_t label, float smoothing, float seed,
+void backward_row(T* x, std::int64_t n, const LabelLogit& label, float smoothing, float seed,
                   const RowStatistics& row) {
     const float uniform = smoothing / static_cast<float>(n);
     const float scale = seed / row.exponentials;
-    const double p =
-        std::exp(double{cpu::load(x[label])} - double{row.largest}) / double{row.exponentials};
+    const double p = std::exp(double{label.logit} - double{row.largest}) / double{row.exponentials};
     const double at_label = (p - double{uniform} - (1.0 - double{smoothing})) * double{seed};
     gradient_row(x, n, row.largest, scale, uniform * seed);
-    cpu::store(x[label], static_cast<float>(at_label));
+    cpu::store(x[label.label], static_cast<float>(at_label));
+}
+
+// Returns the losses of a row of logits, which becomes their gradient.
+LossSums train_row(bf16* x, std::int64_t n, std::int32_t label, float smoothing, float seed) {
+    const RowStatistics row = statistics(x, n);
+    const LabelLogit at = label_of(x, label, row);
+    backward_row(x, n, at, smoothing, seed, row);
+    return losses_of(at, n, smoothing, row);
+}
+// Floats keep their exponentials for the gradient; 16 bits could not.
+LossSums train_row(float* x, std::int64_t n, std::int32_t label, float smoothing, float seed) {
+    RowStatistics row = largest_and_sum(x, n);
+    const LabelLogit at = label_of(x, label, row);
+    for (std::int64_t first = 0; first < n; first += chunk)
+        row.exponentials +=
+            exponentiate(x + first, x + first, std::min(chunk, n - first), shift_of(row.largest));
+    backward_row(x, n, at, smoothing, seed, row);
+    return losses_of(at, n, smoothing, row);
 }
 
 template <class Row>
@@ -164,12 +216,13 @@ template <class T>
 void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
                           HostView<const std::int32_t> labels, float label_smoothing,
                           LossSums* losses) {
-    each_row(
-        ctx, logits.rows, logits.cols, labels, losses, [&](std::int64_t i, std::int32_t label) {
-            if (label < 0) return LossSums{};
-            const T* x = logits.data + i * logits.stride;
-            return losses_of(x, logits.cols, label, label_smoothing, statistics(x, logits.cols));
-        });
+    each_row(ctx, logits.rows, logits.cols, labels, losses,
+             [&](std::int64_t i, std::int32_t label) {
+                 if (label < 0) return LossSums{};
+                 const T* x = logits.data + i * logits.stride;
+                 const RowStatistics row = statistics(x, logits.cols);
+                 return losses_of(label_of(x, label, row), logits.cols, label_smoothing, row);
+             });
 }
 
 template <class T>
@@ -183,11 +236,7 @@ void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, Host
             std::fill_n(x, logits.cols, T{});
             return LossSums{};
         }
-        const T* logit = x;
-        const RowStatistics row = statistics(logit, logits.cols);
-        const LossSums losses = losses_of(logit, logits.cols, label, label_smoothing, row);
-        backward_row(x, logits.cols, label, label_smoothing, state->loss_seed, row);
-        return losses;
+        return train_row(x, logits.cols, label, label_smoothing, state->loss_seed);
     };
     each_row(ctx, logits.rows, logits.cols, labels, each.data(), body);
     // Adding in order gives the same sum for any number of threads.
