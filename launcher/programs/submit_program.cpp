@@ -43,8 +43,10 @@ struct Texts {
 std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
     SlurmJob& job = options.job;
     OptionTable size("Size");
-    size.integer("nodes,N", job.nodes, "hosts", 1);
-    size.integer("ntasks-per-node,tasks-per-node", job.tasks_per_node, "ranks on each host", 1);
+    constexpr std::uint64_t max_nodes = 1 << 16, max_tasks = 1 << 12;
+    size.integer("nodes,N", job.nodes, "hosts", 1, max_nodes);
+    size.integer("ntasks-per-node,tasks-per-node", job.tasks_per_node, "ranks on each host", 1,
+                 max_tasks);
     size.integer("cpus-per-task,c", job.cpus_per_task, "cores of a rank (0: the cluster's default)",
                  0);
     size.text("gpus-per-node", job.gpus_per_node, "[KIND:]N", "GPUs of each host");
@@ -107,6 +109,11 @@ std::optional<Checked> check_command(const SlurmJob& job) {
     const Task task = trains ? Task::train : Task::evaluate;
     auto config = parse_run(task, program + " [options]\n", args, ranks);
     if (!config) return std::nullopt;
+    if (config->world_size > 0 && config->world_size != job.nodes * job.tasks_per_node)
+        throw Error(ErrorKind::config, "--distributed-world-size " +
+                                           std::to_string(config->world_size) + ": the job has " +
+                                           std::to_string(job.nodes * job.tasks_per_node) +
+                                           " ranks, --nodes times --ntasks-per-node; leave it out");
     (void)given_secret(*config);  // which the script's ranks will take
     return Checked{task, std::move(*config)};
 }

@@ -104,6 +104,10 @@ TEST_CASE("a failing sbatch, a missing one, and a script that somebody wrote") {
 }
 
 TEST_CASE("what the ranks would refuse in hours is refused now") {
+    CHECK(refusal("--nodes 2" + command + " --distributed-world-size 3")
+              .find("--distributed-world-size 3: the job has 2 ranks") != std::string::npos);
+    CHECK(refusal("--nodes 2147483647 --ntasks-per-node 2147483647" + command).find("65536") !=
+          std::string::npos);
     CHECK(refusal("").find("behind --") != std::string::npos);
     CHECK(refusal("-- distributed_train --data d -mf m --num-epoch 1")
               .find("did you mean --num-epochs") != std::string::npos);
