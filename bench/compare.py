@@ -73,7 +73,7 @@ def measure(rows, programs, rounds, results, taken):
             say(f"round {number} of {rounds}: {row.name}")
             try:
                 measure_row(row, programs, results, taken)
-            except (RuntimeError, ValueError) as problem:
+            except (RuntimeError, ValueError, KeyError, OSError) as problem:
                 failures += 1
                 say(f"compare.py: {row.name}: {problem}")
                 results.skip(row.name, "a program failed")
@@ -129,7 +129,7 @@ def run(options):
         programs = Programs(folder, sys.executable, models, machine["cores"], options.steps, options.warmup)
         failures = measure(picked, programs, options.rounds, results, taken_with(options))
     texts = tables.sections(rows if options.write else picked, results)
-    if options.write:
+    if options.write and not failures:
         write_page(options.write, rows, results, texts)
     print("\n\n".join(texts.values()))
     if failures:

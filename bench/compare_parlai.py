@@ -59,7 +59,7 @@ def evaluate(program, data, model):
 
 def replies(program, model, prompts, work, options):
     lockstep(program, "generate", "-mf", model, "--input", prompts, "--output", work / "replies.txt",
-             "--precision", "fp32", "-bs", 25, *options)
+             "--overwrite", "true", "--precision", "fp32", "-bs", 25, *options)
     return (work / "replies.txt").read_text().splitlines()
 
 
@@ -107,7 +107,7 @@ def compare_replies(name, search, contexts, ours, theirs, judge):
             margin = judge().score(context, other.reply, penalty) - judge().score(context, mine, penalty)
             notes.append(f"{name}, {search}, row {row}: margin {margin:.2e}\n  ParlAI:   {other.reply}\n  Lockstep: {mine}")
     if len(notes) > MAX_NOTES:
-        notes[MAX_NOTES:] = [f"{name}, {search}: and {len(notes) - MOST_NOTES} more"]
+        notes[MAX_NOTES:] = [f"{name}, {search}: and {len(notes) - MAX_NOTES} more"]
     return same >= 0.99 * len(theirs), notes
 
 

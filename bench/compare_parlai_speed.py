@@ -5,7 +5,7 @@
     compare_parlai_speed.py WORK --lockstep build/bin/lockstep --data examples/shakespeare
 
 ParlAI takes the options of its fastest rung on a CPU: dynamic batching, and no replies in validation. Prints a line for each
-round, and the medians of the ratios. Both programs use all cores. The script needs a Python with ParlAI 1.7.2.
+command, and the medians of the ratios. Both programs use all cores. The script needs a Python with ParlAI 1.7.2.
 """
 import argparse
 import pathlib
@@ -64,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=pathlib.Path, metavar="WORK")
     parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
-    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt and valid.txt")
+    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt, valid.txt and dict.parlai")
     parser.add_argument("--rows", default=1596, type=int, help="rows of train.txt; validation has a ninth of them")
     parser.add_argument("--rounds", default=3, type=int)
     arguments = parser.parse_args()

@@ -48,7 +48,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=pathlib.Path, metavar="WORK")
     parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
-    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt and valid.txt")
+    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt, valid.txt and dict.parlai")
     parser.add_argument("--seeds", default=5, type=int, help="at least 2, for the means have deviations")
     arguments = parser.parse_args()
     if arguments.seeds < 2:

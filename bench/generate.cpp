@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times replies. It takes the options of `lockstep generate` and three more:
-//   --rounds N           passes over all prompts that are timed, after one that is not (3)
+//   --rounds N           passes over all prompts that are timed, after one that is not (default: 3)
 //   --tokens N           every reply has exactly N tokens, as a peer with the same numbers has
 //   --contexts-out FILE  writes the prompts' token ids as JSON, for bench/torch_generate.py
 // It prints one JSON line. With --tokens 1 and -bs 1, a batch takes the time to the first token.

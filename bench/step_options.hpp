@@ -13,7 +13,8 @@
 
 namespace lockstep::bench {
 
-// What is trained is said by the options of bench/torch_peer.py, with its defaults.
+// The options that say what is trained are those of bench/torch_peer.py, with the same defaults;
+// the others are ours.
 struct StepOptions {
     model::Kind kind = model::Kind::generator;
     train::Precision precision = train::Precision::fp32;

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -43,6 +44,9 @@ class Programs:
         """Returns why the program cannot run here, or None."""
         if contestant.probe == "perf" and not shutil.which("perf"):
             return "perf is not installed"
+        built = {"step": "bench_train_step", "generate": "bench_generate"}.get(contestant.program)
+        if built and not os.path.exists(self.binary(built)):
+            return f"{self.binary(built)} is not built"
         module = {"torch": "torch", "transformers": "transformers"}.get(contestant.program)
         if module and subprocess.run([self.python, "-c", f"import {module}"], capture_output=True).returncode != 0:
             return f"{self.python} has no {module}"
@@ -71,13 +75,17 @@ class Programs:
         return {**os.environ, "OMP_NUM_THREADS": str(threads), **held}
 
     def output(self, command, environment):
+        program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
         try:
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST_RUN_S)
+            out, err = program.communicate(timeout=LONGEST_RUN_S)
         except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)  # the ranks that it has started, too
+            program.communicate()
             raise RuntimeError(f"{' '.join(command)} took more than {LONGEST_RUN_S} s") from None
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
-        return done.stdout
+        if program.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} failed:\n{err[-2000:]}")
+        return out
 
     def run(self, contestant, held):
         """Returns the figures of one run. `held` are the environment variables of the row."""

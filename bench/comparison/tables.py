@@ -46,7 +46,7 @@ def reached(goal, value):
 
 
 def at_ceiling(row, goal, rounds):
-    """Returns what a program would reach against the peer that did nothing but the products, at the ceiling, or None."""
+    """Returns what a program that did nothing but the products, at the ceiling, would reach against the peer, or None."""
     shares = [value_of(other, rounds) for other in row.goals if other.of == "ceiling"]
     value = value_of(goal, rounds)
     return value / shares[0] if goal.of == "rate" and value is not None and shares and shares[0] else None
@@ -98,14 +98,16 @@ def machine_line(machine):
 
 def settings_line(rows, results):
     """Tells how the rounds of these rows were taken, which a results file may have collected over days and commits."""
-    taken = [each.taken for row in rows for each in results.rounds.get(row, []) if each.taken]
+    rounds = [each for row in rows for each in results.rounds.get(row, [])]
+    taken = [each.taken for each in rounds if each.taken]
     if not taken:
         return "It is not known when the figures were measured."
+    others = "" if len(taken) == len(rounds) else " It is not known when other rounds were."
     dates, commits = sorted({each["date"] for each in taken}), list(dict.fromkeys(each["commit"] for each in taken))
     steps = sorted({(each["steps"], each["warmup"]) for each in taken})
     return (f"The figures are medians over rounds of `bench/compare.py` with "
             f"{' or '.join(f'--steps {timed} --warmup {untimed}' for timed, untimed in steps)}, measured "
-            f"{'on ' + dates[0] if len(dates) == 1 else f'from {dates[0]} to {dates[-1]}'} at {', '.join(commits)}.")
+            f"{'on ' + dates[0] if len(dates) == 1 else f'from {dates[0]} to {dates[-1]}'} at {', '.join(commits)}.{others}")
 
 
 def sections(rows, results):

@@ -74,8 +74,8 @@ public:
     void write() {
         write_counts();
         for (std::size_t shard = 0; shard < split_.shards.size(); ++shard) read_lengths(shard);
-        compare_counts();
         if (all_.options.shards == InspectOptions::Shards::verify) verify();
+        compare_counts();
         write_histogram();
         write_samples();
     }

@@ -155,7 +155,7 @@ std::optional<ListedModel> model_of(const std::string& folder, const Lister& lis
 
 void add_writer(const std::string& folder, Listing& listing) {
     try {
-        const train::LockContent lock = train::read_lock(folder + "/run.lock");
+        const train::LockContent lock = train::read_lock(folder + "/" + train::lock_name);
         if (!lock.there) return;
         listing.writer = "a run that its lock does not name";
         if (!lock.owner) return;

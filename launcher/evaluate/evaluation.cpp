@@ -83,9 +83,12 @@ void tell(const RunConfig& config, const EvaluatorParts& parts, const DataSets& 
         train::write_atomically(path, evaluation_report(config, {{"report", report.metrics}}));
 }
 
-void require_finite_loss(const train::ValidationReport& report, const std::string& split) {
+// A label that the model excludes, as ParlAI's __start__, has an infinite loss with sound weights.
+void require_finite_loss(const train::ValidationReport& report, const std::string& split,
+                         bool excludes_a_label) {
     const auto loss = report.metrics.find("loss");
     if (loss == report.metrics.end() || std::isfinite(loss->second)) return;
+    if (excludes_a_label && std::isinf(loss->second)) return;
     throw Error(ErrorKind::numeric,
                 "the loss on " + split +
                     " is not finite: the model's weights have diverged; take an earlier "
@@ -121,17 +124,20 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
         for (const std::string& note : job.notes) std::cerr << note << '\n';
     const std::string why = why_no_replies(config, sets.first(), config.split);
     if (!why.empty()) log.info(why);
-    return run_watched(config, "", {rank_info, *job.communicator}, log,
-                       [&](comm::RankProgress* progress) {
-                           watched = progress;
-                           const comm::PhaseScope phase(progress, comm::Phase::validation);
-                           const train::StopFlag never{false};
-                           const auto report = evaluator->evaluate(never).value();
-                           if (rank_info.rank == 0) tell(config, parts, sets, report);
-                           job.communicator->barrier("end");
-                           job.communicator->finish();
-                           if (rank_info.rank == 0) require_finite_loss(report, config.split);
-                       });
+    train::ValidationReport report;
+    const int code = run_watched(
+        config, "", {rank_info, *job.communicator}, log, [&](comm::RankProgress* progress) {
+            watched = progress;
+            const comm::PhaseScope phase(progress, comm::Phase::validation);
+            const train::StopFlag never{false};
+            report = evaluator->evaluate(never).value();
+            if (rank_info.rank == 0) tell(config, parts, sets, report);
+            job.communicator->barrier("end");
+            job.communicator->finish();
+        });
+    if (rank_info.rank == 0)
+        require_finite_loss(report, config.split, loaded.config().excluded_token >= 0);
+    return code;
 }
 
 }  // namespace lockstep::launcher

@@ -9,6 +9,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
+#include "runtime/train/checkpoint/lock_file.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 
 namespace lockstep::launcher {
@@ -52,7 +53,8 @@ void require_other_file(const std::string& option, const std::string& path,
     const fs::path own = fs::weakly_canonical(fs::absolute(folder, unknown), unknown);
     const fs::path file = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
     const std::string name = file.filename();
-    const bool kept = name == "run.lock" ||
+    const bool kept = name == train::lock_name || name.starts_with("events.out.tfevents.") ||
+                      name.find("-before-") != std::string::npos ||
                       std::ranges::any_of(files, [&](const char* one) { return name == one; });
     const std::string checkpoints = train::checkpoints_of(own) + "/";
     const bool among_checkpoints = (file.string() + "/").starts_with(checkpoints);

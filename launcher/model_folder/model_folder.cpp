@@ -129,7 +129,10 @@ bool holds_model(const std::string& folder) {
 
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,
                              const data::Dataset& dataset) {
-    if (model.dictionary_hash == dataset.dictionary_hash()) return;
+    if (model.dictionary_hash == dataset.dictionary_hash()) {
+        (void)data::tokenizer_of(dataset);  // throws unless dataset.json agrees with it
+        return;
+    }
     throw Error(ErrorKind::config, folder + ": was trained with another dictionary than " +
                                        dataset.directory() +
                                        " has; prepare the data with --dict-file from the model's "
@@ -163,7 +166,6 @@ ModelSource source_of(const std::string& model_file, const std::string& init_mod
 model::ModelConfig agree_on_model(const ModelSource& source, model::ModelConfig wanted,
                                   const std::set<std::string>& given,
                                   const data::Dataset& dataset) {
-    (void)data::tokenizer_of(dataset);  // throws unless the dictionary has that many entries
     wanted.vocabulary = dataset.vocabulary();
     if (holds_model(source.folder)) {
         const OpenedModel opened = open_model_folder(source.folder);

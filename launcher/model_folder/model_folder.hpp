@@ -76,7 +76,7 @@ OpenedModel open_model_folder(const std::string& folder);
 std::string model_folder_of(const std::string& path);
 
 // Throws a config error that names both dictionaries when the model was trained with another one
-// than the data's.
+// than the data's, and a data error when dataset.json does not fit its dictionary.
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,
                              const data::Dataset& dataset);
 

@@ -9,8 +9,8 @@ OptionTable doctor_table(RunConfig& config) {
     table.flag("preflight", config.preflight,
                "print only what GPUs need of this host, as a table: driver, CUDA, libraries; exit "
                "code 1 where they cannot compute");
-    table.number("data-seconds", config.data_seconds,
-                 "that each rank reads its part of the data for");
+    table.seconds("data-seconds", config.data_seconds,
+                  "that each rank reads its part of the data for");
     return table;
 }
 

@@ -150,7 +150,9 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
             const auto found = defaults.find(option.name);
             if (found == defaults.end() || replaced(option.name, given)) continue;
             if (!belongs_to_model(option.name))
-                damaged(folder, "has \"" + option.name + "\", which a model does not decide");
+                throw Error(ErrorKind::config,
+                            folder + "/config.json: \"defaults\" has \"" + option.name +
+                                "\", which a model does not decide; remove it from the file");
             try {
                 option.assign(option.arity == Arity::many ? lines_of(found->second)
                                                           : std::vector{found->second});

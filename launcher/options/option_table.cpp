@@ -150,6 +150,15 @@ void OptionTable::number_from_0(const std::string& names, double& target, const 
         });
 }
 
+void OptionTable::seconds(const std::string& names, double& target, const std::string& help) {
+    add(names, Arity::one, "X", help, number_word(target),
+        [&target, name = first_name(names)](const auto& given) {
+            target = parse_number(name, given.front());
+            if (!(target >= 0 && target <= 1e6))
+                reject(name, given.front(), "a number of 0 to 1000000 seconds");
+        });
+}
+
 void OptionTable::rate(const std::string& names, float& target, const std::string& help) {
     add(names, Arity::one, "X", help, number_word(target),
         [&target, name = first_name(names)](const auto& given) {

@@ -48,6 +48,9 @@ public:
     // `names` lists the long name, then the short forms, separated by commas: "batchsize,bs".
     void text(const std::string& names, std::string& target, const std::string& placeholder,
               const std::string& help);
+    // Accepts 0 to a million seconds, which fit 32 bits in milliseconds, with what is added to
+    // them.
+    void seconds(const std::string& names, double& target, const std::string& help);
     void texts(const std::string& names, std::vector<std::string>& target,
                const std::string& placeholder, const std::string& help);
     // Accepts a number in [smallest, largest]; the error message names the limits. `largest` is

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -23,6 +24,11 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
     const TextFormat format = config.options.read.format;
     const bool words = config.options.tokenizer.kind == data::TokenizerKind::re;
     const bool makes_data = !config.options.out.empty();
+    if (config.options.out.find('\n') != std::string::npos)
+        throw Error(ErrorKind::config,
+                    "--out " + shown(config.options.out) +
+                        ": has a line feed in its name, with which no program opens it; name "
+                        "another folder");
     const bool reuses = makes_data && !config.options.tokenizer.dict_file.empty();
     const std::array rules{
         Rule{reuses,

@@ -143,7 +143,7 @@ OptionTable place_table(RunConfig& config) {
         "secret-file", config.secret_file, "FILE",
         "its first line is the ranks' common secret; nobody else may read it. It comes before "
         "LOCKSTEP_SECRET; without both Munge, PMIx or this host's files hand one over");
-    table.number("timeout", config.timeout_s, "seconds that a rank waits for another");
+    table.seconds("timeout", config.timeout_s, "seconds that a rank waits for another");
     return table;
 }
 

@@ -95,7 +95,7 @@ void add_epoch(const EpochFacts& facts, TextTable& table) {
 
 std::string facts_table(const RunPlan& plan) {
     TextTable table;
-    table.add({"micro-batch", shape_text(plan.batch.shape) + " take the most memory"});
+    table.add({"micro-batch", "the most memory: " + shape_text(plan.batch.shape)});
     table.add({plan.size.option, size_text(plan.size)});
     if (plan.epoch) add_epoch(*plan.epoch, table);
     for (const model::SlowShape& shape : plan.slow_shapes)

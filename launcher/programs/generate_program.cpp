@@ -12,9 +12,11 @@
 
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
+#include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"
+#include "launcher/text/unwritten_answer.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
@@ -142,13 +144,8 @@ void for_each_prompt(const TalkConfig& talk, const std::function<void(Prompt)>& 
 }
 
 void require_output(const TalkConfig& talk, const std::string& model_folder) {
+    require_other_file("--output", talk.output, model_folder);
     std::error_code none;
-    const auto real =
-        std::filesystem::canonical(talk.output, none);  // empty: it does not exist yet
-    if (!real.empty() && std::filesystem::equivalent(real.parent_path(), model_folder, none))
-        throw Error(ErrorKind::config, "--output " + talk.output +
-                                           ": is a file of the model's folder, which it would "
-                                           "overwrite; name another file");
     if (std::filesystem::equivalent(talk.input, talk.output, none))
         throw Error(ErrorKind::config, "--output " + talk.output +
                                            ": is the --input, which it would overwrite; name "
@@ -156,6 +153,15 @@ void require_output(const TalkConfig& talk, const std::string& model_folder) {
     if (!talk.overwrite && is_file(talk.output) && std::filesystem::file_size(talk.output) > 0)
         throw Error(ErrorKind::config,
                     "--output " + talk.output + ": exists; name another file, or add --overwrite");
+}
+
+// What cannot be written after the work has begun is no mistake of the request.
+void as_answer(const std::function<void()>& write) {
+    try {
+        write();
+    } catch (const SystemFailure& failure) {
+        throw UnwrittenAnswer(failure.what(), failure.code());
+    }
 }
 
 // Calls `answer` with what takes the replies. A file gets its name when all of them are in it; a
@@ -170,12 +176,13 @@ void write_replies(const TalkConfig& talk, const std::function<void(const Sink&)
         std::ofstream stream(talk.output);
         if (!stream) throw_errno("--output cannot be written", talk.output);
         return answer([&](const std::string& text) {
-            if (!(stream << text).flush()) throw_errno("--output cannot be written", talk.output);
+            if (!(stream << text).flush())
+                throw UnwrittenAnswer(talk.output + ": --output cannot be written", errno);
         });
     }
     train::AtomicFile file(talk.output);
-    answer([&](const std::string& text) { file.write(text); });
-    file.commit();
+    answer([&](const std::string& text) { as_answer([&] { file.write(text); }); });
+    as_answer([&] { file.commit(); });
 }
 
 }  // namespace
@@ -189,8 +196,9 @@ int generate_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     const TalkConfig& talk = config->talk;
     if (!talk.output.empty()) require_output(talk, config->model_file);
-    if (is_file(talk.input))
-        for_each_prompt(talk, [](Prompt) {});  // a wrong line is refused before anything starts
+    // A wrong line is refused before anything starts. A pipe is read once.
+    if (!talk.input.empty() && other_kind(talk.input) != "a pipe")
+        for_each_prompt(talk, [](Prompt) {});
     ChatSession talker(*config);
     write_replies(talk, [&](const Sink& sink) {
         ReplyWriter writer(talk);

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <system_error>
 
-#include "runtime/core/system_failure.hpp"
+#include "launcher/text/unwritten_answer.hpp"
 
 namespace lockstep::launcher {
 
@@ -37,10 +37,9 @@ void print_at_once(const std::string& line) {
 void flush_output() {
     errno = 0;
     if (std::cout.flush()) return;
-    // The work has begun, and nothing is wrong with the request: the exit code is 1.
-    throw TransientFailure("standard output cannot be written" +
-                               (errno == 0 ? "" : ": " + std::generic_category().message(errno)),
-                           errno);
+    throw UnwrittenAnswer("standard output cannot be written" +
+                              (errno == 0 ? "" : ": " + std::generic_category().message(errno)),
+                          errno);
 }
 
 }  // namespace lockstep::launcher

@@ -16,7 +16,7 @@ int output_columns();
 // replaces the line of the cursor, on which the terminal may have printed ^C.
 void print_at_once(const std::string& line);
 
-// Throws an io error when standard output cannot take what was written.
+// Throws UnwrittenAnswer when standard output cannot take what was written.
 void flush_output();
 
 }  // namespace lockstep::launcher

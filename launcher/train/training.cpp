@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "data/storage/check_shards.hpp"
-#include "data/tokenizers/tokenizer.hpp"
+#include "data/tokenizers/dataset_tokenizer.hpp"
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
@@ -74,11 +74,15 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     require_references(config, validation);
     const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
     check_shards(test, data::format::test_split, missing);
+    (void)data::tokenizer_of(sets.first());  // throws when it or dataset.json was changed
     require_other_file("--trace", config.trace_file, config.model_file);
     require_other_file("--world-logs", config.world_logs, config.model_file);
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);
-    if (!config.trace_file.empty() && config.trace_file == config.world_logs)
+    namespace fs = std::filesystem;
+    if (!config.trace_file.empty() && !config.world_logs.empty() &&
+        fs::absolute(config.trace_file).lexically_normal() ==
+            fs::absolute(config.world_logs).lexically_normal())
         throw Error(ErrorKind::config, "--trace and --world-logs " + config.world_logs +
                                            ": are the same file; name two");
     std::vector<double> weights = weights_of(config, sets);

@@ -133,6 +133,7 @@ def shard(changes, *parts):
 def corpus():
     values = struct.pack('<4f', 1, 2, 3, 4)
     yield 'config_file', 'train', CONFIG.encode()
+    yield 'config_file', 'long-name', b'ta\xe8\x81' * 1000 + b' = 1\n'
     yield 'config_file', 'prepare', b'format = jsonl\ninput = a b\nout = D\nshards = 4\ndict-lower = true\n'
     yield 'config_json', 'generator', pretty(MODEL)
     yield 'config_json', 'gpt2', pretty({**MODEL, 'model': 'gpt2', 'positions': 'learned', 'activation': 'gelu_tanh',
@@ -158,6 +159,8 @@ def corpus():
     yield 'sentencepiece_model', 'charsmap', sentencepiece_model(1, charsmap())
     yield 'sentencepiece_model', 'nul', sentencepiece_model(1, more_words=['\0he'])
     yield 'sentencepiece_model', 'unigram', sentencepiece_model(1)
+    yield 'shard', 'external-storage', bytes.fromhex(
+        '0101f9645fc201020201360201' '1b01a603030300002d01970301000201021000023102a700034ab5')
     yield 'shard', 'attribute', shard(1, struct.pack('<BBBHq', 0, 0, 0, 2, 1))
     yield 'shard', 'byte', shard(0, struct.pack('<HBB', 100, 0, 1))
     yield 'shard', 'dataset', shard(1, struct.pack('<BBBBHIBBQ', 1, 0, 1, 63, 47, 4096, 4, 0, 5))

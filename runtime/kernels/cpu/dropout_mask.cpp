@@ -12,8 +12,8 @@ constexpr std::uint32_t multiplier0 = 0xD2511F53u, multiplier1 = 0xCD9E8D57u;
 constexpr std::uint32_t weyl0 = 0x9E3779B9u, weyl1 = 0xBB67AE85u;
 constexpr int rounds = 10;
 
-[[gnu::target("default")]] void row_factors(const RowMask& mask, std::int64_t first,
-                                            std::int64_t columns, float* factors) noexcept {
+void write_default(const RowMask& mask, std::int64_t first, std::int64_t columns,
+                   float* factors) noexcept {
     for (std::int64_t j = 0; j < columns; j += 4) {
         const auto counter = static_cast<std::uint32_t>((first + j) / 4);
         const PhiloxBlock words = philox({mask.site, mask.row, mask.position, counter}, mask.key);
@@ -113,11 +113,12 @@ struct EightCounters {
     }
 };
 
-[[gnu::target("arch=x86-64-v3")]] void row_factors(const RowMask& given, std::int64_t first,
-                                                   std::int64_t columns, float* factors) noexcept {
+[[gnu::target("arch=x86-64-v3")]] void write_v3(const RowMask& given, std::int64_t first,
+                                                std::int64_t columns, float* factors) noexcept {
     const RowMask mask = given;  // a copy, which the stores of factors cannot change
     const RoundKeys keys(mask.key);
     constexpr std::int64_t width = FourCounters::counters * 4;
+    static_assert(mask_columns % (2 * width) == 0);
     for (std::int64_t j = 0; j < columns; j += 2 * width) {
         FourCounters one, other;
         one.begin(mask, (first + j) / 4);
@@ -132,11 +133,12 @@ struct EightCounters {
     }
 }
 
-[[gnu::target("arch=x86-64-v4")]] void row_factors(const RowMask& given, std::int64_t first,
-                                                   std::int64_t columns, float* factors) noexcept {
+[[gnu::target("arch=x86-64-v4")]] void write_v4(const RowMask& given, std::int64_t first,
+                                                std::int64_t columns, float* factors) noexcept {
     const RowMask mask = given;  // a copy, which the stores of factors cannot change
     const RoundKeys keys(mask.key);
     constexpr std::int64_t width = EightCounters::counters * 4;
+    static_assert(mask_columns % (2 * width) == 0);
     for (std::int64_t j = 0; j < columns; j += 2 * width) {
         EightCounters one, other;  // each waits for its products, so two take turns
         one.begin(mask, (first + j) / 4);
@@ -153,9 +155,18 @@ struct EightCounters {
 
 }  // namespace
 
+std::vector<MaskVariant> mask_variants() {
+    std::vector<MaskVariant> variants;
+    if (__builtin_cpu_supports("x86-64-v4") != 0) variants.push_back({"x86-64-v4", write_v4});
+    if (__builtin_cpu_supports("x86-64-v3") != 0) variants.push_back({"x86-64-v3", write_v3});
+    variants.push_back({"default", write_default});
+    return variants;
+}
+
 void mask_factors(const RowMask& mask, std::int64_t first, std::int64_t columns,
                   float* factors) noexcept {
-    row_factors(mask, first, columns, factors);
+    static const auto write = mask_variants().front().write;
+    write(mask, first, columns, factors);
 }
 
 }  // namespace lockstep::kernels::cpu

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/step_state.hpp"
@@ -12,7 +13,7 @@ namespace lockstep::kernels::cpu {
 
 enum class Masking { off, on };
 
-// Masks are calculated for whole blocks: 16 Philox counters at once, four words each.
+// Masks are calculated for whole blocks: 16 Philox counters, four words each.
 constexpr std::int64_t mask_columns = 64;
 // Row functions mask this many columns of a row at a time.
 constexpr std::int64_t mask_step = 512;
@@ -58,5 +59,14 @@ inline RowMask row_mask(const Dropout& dropout) {
 // is a multiple of mask_columns. Elements up to the next multiple after `columns` may be written.
 void mask_factors(const RowMask& mask, std::int64_t first, std::int64_t columns,
                   float* factors) noexcept;
+
+// One of the functions that mask_factors() chooses from, all of which write the same.
+struct MaskVariant {
+    const char* name;
+    void (*write)(const RowMask& mask, std::int64_t first, std::int64_t columns,
+                  float* factors) noexcept;
+};
+// Returns those that this processor can run, the fastest first.
+std::vector<MaskVariant> mask_variants();
 
 }  // namespace lockstep::kernels::cpu

@@ -13,14 +13,14 @@ namespace lockstep::kernels {
 
 namespace {
 
-// The results of one pass over a row of logits.
+// What a row of logits says.
 struct RowStatistics {
     float largest = -std::numeric_limits<float>::infinity();
     float exponentials = 0;  // sum of e^(x - largest)
     float sum = 0;
 };
 
-// Returns 0 only before the first finite logit: -inf - -inf would be NaN.
+// Returns 0 if no logit is finite, because -inf - -inf would be NaN.
 [[gnu::always_inline]] inline float shift_of(float largest) noexcept {
     return largest == -std::numeric_limits<float>::infinity() ? 0.0f : largest;
 }
@@ -67,14 +67,18 @@ constexpr std::int64_t chunk = 2048;
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] RowStatistics largest_and_sum(
     const float* x, std::int64_t n) {
     RowStatistics row;
-    float largest = row.largest, sum = 0;
+    float largest = row.largest;
+    for (std::int64_t first = 0; first < n; first += chunk) {
+        const std::int64_t end = std::min(first + chunk, n);
+        float sum = 0;
 #pragma omp simd reduction(max : largest) reduction(+ : sum)
-    for (std::int64_t j = 0; j < n; ++j) {
-        largest = x[j] > largest ? x[j] : largest;
-        sum += x[j];
+        for (std::int64_t j = first; j < end; ++j) {
+            largest = x[j] > largest ? x[j] : largest;
+            sum += x[j];
+        }
+        row.sum += sum;
     }
     row.largest = largest;
-    row.sum = sum;
     return row;
 }
 

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-std::string lock_of(const std::string& folder) { return folder + "/run.lock"; }
+std::string lock_of(const std::string& folder) { return folder + "/" + lock_name; }
 
 std::string seconds_text(milliseconds time) { return std::to_string(time.count() / 1'000) + " s"; }
 

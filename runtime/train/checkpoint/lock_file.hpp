@@ -8,6 +8,9 @@
 
 namespace lockstep::train {
 
+// The name of the lock in a model folder.
+inline constexpr const char* lock_name = "run.lock";
+
 // Holds a lock file as it was read. `owner` is empty if its text describes none.
 struct LockContent {
     bool there = false;

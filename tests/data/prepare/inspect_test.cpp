@@ -165,7 +165,7 @@ TEST_CASE("counts that are not those of the rows are damage, and so is a split t
     const std::size_t begin = json.find('{', json.find("\"splits\""));
     const std::size_t end = json.rfind('}', json.rfind(']')) + 1;
     tests::write_text(path, json.substr(0, end) + ", " + json.substr(begin));
-    CHECK(has(failure(), "name"));
+    CHECK(has(failure(), "the name of one split alone"));
     CHECK_FALSE(has(failure(), "intact"));
 }
 

@@ -18,7 +18,7 @@ std::uint8_t class_of(std::uint8_t count) {
 
 }  // namespace
 
-bool Corpus::look_for_new_places() {
+bool Corpus::look_for_new_blocks() {
     const std::span counts = block_counts();
     bool found = false;
     std::uint64_t eight = 0;

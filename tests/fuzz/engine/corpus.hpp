@@ -15,7 +15,7 @@ class Corpus {
 public:
     // Takes the counts of blocks since the last call and sets them to 0. Returns true if they show
     // something new.
-    bool look_for_new_places();
+    bool look_for_new_blocks();
     void add(Bytes input) { inputs_.push_back(std::move(input)); }
     // Returns an input. The first ones come most often, then the last ones.
     const Bytes& choose(Mutator& random) const;

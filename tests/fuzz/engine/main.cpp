@@ -66,7 +66,7 @@ public:
         for (const std::string& path : settings_.inputs) {
             const Bytes input = read_bytes(path);
             run(input);
-            corpus_.look_for_new_places();
+            corpus_.look_for_new_blocks();
             corpus_.add(input);
         }
         if (corpus_.size() == 0) corpus_.add({});
@@ -81,7 +81,7 @@ public:
             Bytes input = corpus_.choose(mutator_);
             mutator_.change(input, corpus_.choose(mutator_));
             run(input);
-            if (corpus_.look_for_new_places()) keep(std::move(input));
+            if (corpus_.look_for_new_blocks()) keep(std::move(input));
         }
     }
 

@@ -73,7 +73,7 @@ TEST_CASE("a stranger's model decides nothing but what training writes") {
     Folder(json{{"world-logs", "/tmp/logs"}})
         .refused(
             "config.json: \"defaults\" has \"world-logs\", which a model does not decide; "
-            "correct it, or remove it");
+            "remove it from the file");
     Folder(json{{"report-filename", "r.json"}}).refused("report-filename");
     Folder(json{{"device", "cuda"}}).refused("device");
     CHECK(Folder(json{{"a-newer-option", "1"}}).evaluate({"--data", "d"}).data.front() == "d");

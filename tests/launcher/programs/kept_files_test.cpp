@@ -99,12 +99,29 @@ TEST_CASE_FIXTURE(Trained, "outputs are no files of the model's folder") {
     refused(train(data, fresh, {"--trace", both, "--world-logs", both}), {"are the same file"});
     refused(run("self_chat", {"-mf", model, "--outfile", model + "/run.lock"}), {"--outfile"});
     says(train(data, fresh, {"--trace", fresh + "/trace.json"}), 0, {});
+    refused(run("interactive", {"-mf", model, "--outfile", model + "/report.json"}), {"--outfile"});
+    const std::string weights = model + "/checkpoints/step-00000002/model.safetensors";
+    const std::string before = read_text(weights);
+    refused(generate(model, {"--output", weights, "--overwrite", "true"}), {"--output", weights});
+    CHECK(read_text(weights) == before);
+    says(generate(model, {"--output", model + "/replies.txt"}), 0, {});
+    refused(generate(model, {"--output", model + "/events.out.tfevents.1"}), {"--output"});
+}
+
+TEST_CASE_FIXTURE(Trained, "prompts that are not there are refused before anything is written") {
+    const std::string out = scratch / "replies.txt";
+    refused(run("lockstep",
+                {"generate", "-mf", model, "--input", scratch / "none.txt", "--output", out}),
+            {"none.txt", "--input cannot be read"});
+    CHECK(!fs::exists(out));
 }
 
 TEST_CASE_FIXTURE(Trained, "a vocabulary of another size than the dictionary is refused") {
     const std::string set = changed(data, "dataset.json", "vocabulary", 20000);
     refused(train(set, scratch / "fresh"), {"dataset.json: \"vocabulary\" is 20000", "entries"});
     says(run("lockstep", {"inspect", set, "--verify"}), 1, {"\"vocabulary\" is 20000"});
+    refused(train(data, scratch / "fresh", {"--eval-data", set, "-vstep", "1"}),
+            {"\"vocabulary\" in their dataset.json is 20000 and "});
     refused(generate(changed(model, "config.json", "vocabulary_size", 20000), {}),
             {"config.json: \"vocabulary_size\" is 20000", "entries"});
 }
@@ -137,6 +154,11 @@ TEST_CASE("weights that have diverged are told, not answered with") {
     (void)run("train", words);  // its own evaluation may tell it, too
     says(run_line("lockstep generate -mf " + model, {"hello\n", {}, ""}), 1,
          {"no token a finite score", "diverged"});
+    const std::string wrong = model + "/metrics.jsonl";
+    refused(run("lockstep", {"eval", "-mf", model, "--world-logs", wrong}), {"--world-logs"});
+    says(run_line("multiprocessing_eval --distributed-world-size 2 --skip-generation true -mf " +
+                  model),
+         1, {"the loss on valid is not finite"});
     says(run_line("lockstep eval --skip-generation true -mf " + model), 1,
          {"the loss on valid is not finite"});
 }
@@ -144,7 +166,8 @@ TEST_CASE("weights that have diverged are told, not answered with") {
 TEST_CASE("numbers without a sense are refused") {
     refused(run("train", {"--data", "d", "-mf", "m", "--num-epochs", "1", "--timeout", "1e7"}),
             {"--timeout", "1000000 seconds"});
-    refused(run("lockstep", {"doctor", "--data-seconds", "1e300"}), {"--data-seconds"});
+    refused(run("lockstep", {"doctor", "--data-seconds", "1e300"}),
+            {"--data-seconds", "1000000 seconds"});
     refused(run("lockstep", {"prepare", "--input", "i", "--out", "o", "--tokenizer",
                              "sentencepiece", "--vocab-size", "2147483647"}),
             {"--vocab-size", "16777216"});

@@ -5,13 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "runtime/kernels/cpu/dropout_mask.hpp"
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 #include "tests/support/reference/dropout_reference.hpp"
 
 using namespace lockstep;
 using namespace lockstep::tests;
+namespace cpu = kernels::cpu;
 using kernels::CpuContext;
 using kernels::Dropout;
 using kernels::StepState;
@@ -100,4 +104,34 @@ TEST_CASE("dropout refuses a rate of one and a missing state") {
     const Coordinates coordinates(1);
     CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{1.0f, 0, &state}, coordinates, 4), Error);
     CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{0.5f, 0, nullptr}, coordinates, 4), Error);
+}
+
+TEST_CASE("every variant that this processor can run draws Philox's mask") {
+    PhiloxStream random(5);
+    const auto variants = cpu::mask_variants();
+    REQUIRE(std::string(variants.back().name) == "default");
+    for (const cpu::MaskVariant& variant : variants) {
+        CAPTURE(variant.name);
+        for (int round = 0; round < 200; ++round) {
+            cpu::RowMask mask;
+            mask.key = std::uint64_t{random()} << 32 | random();
+            mask.site = random(), mask.row = random(), mask.position = random();
+            mask.threshold = round % 2 == 0 ? random() : 0xFFFFFFFFu;
+            mask.scale = 1.5F;
+            const std::int64_t first = random.below(100) * cpu::mask_columns;
+            const std::int64_t columns = 1 + random.below(300);
+            const std::int64_t written =
+                (columns + cpu::mask_columns - 1) / cpu::mask_columns * cpu::mask_columns;
+            std::vector<float> factors(static_cast<std::size_t>(written + 1), -1.0F);
+            variant.write(mask, first, columns, factors.data());
+            for (std::int64_t j = 0; j < columns; ++j) {
+                const auto counter = static_cast<std::uint32_t>((first + j) / 4);
+                const PhiloxBlock words =
+                    philox({mask.site, mask.row, mask.position, counter}, mask.key);
+                const bool dropped = words[static_cast<std::size_t>(j % 4)] < mask.threshold;
+                REQUIRE(factors[static_cast<std::size_t>(j)] == (dropped ? 0 : mask.scale));
+            }
+            REQUIRE(factors.back() == -1.0F);
+        }
+    }
 }

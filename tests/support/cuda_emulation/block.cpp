@@ -57,8 +57,9 @@ public:
     }
     // Suspends the running thread until something sets it ready.
     void wait(State state) {
-        states_[current_->number] = state;
-        current_->fiber.suspend();
+        Thread& thread = current();
+        states_[thread.number] = state;
+        thread.fiber.suspend();
     }
     void set_ready(const Thread& thread, std::uint32_t lanes) {
         State* states = &states_[thread.number / warp_size * warp_size];
