@@ -136,3 +136,24 @@ TEST_CASE("a GPU that is not here is planned for by its memory") {
     says(none, 2, {"--device cuda", "--memory 80GiB"});
     CHECK(std::count(none.err.begin(), none.err.end(), '\n') == 1);
 }
+
+TEST_CASE("the example of docs/plan.md is what the program prints") {
+    const std::string page = read_text("docs/plan.md");
+    const std::size_t typed = page.find("$ lockstep plan --data DATA ");
+    REQUIRE(typed != std::string::npos);
+    const std::size_t begin = page.find('\n', typed) + 1;
+    const std::string command = page.substr(typed + 2, begin - typed - 3);
+    const std::string shown = page.substr(begin, page.find("```", begin) - begin);
+    const ScratchFolder scratch;
+    const std::string data = scratch / "DATA";
+    const auto prepared = run_line(
+        "lockstep prepare --input examples/shakespeare/train.txt --valid "
+        "examples/shakespeare/valid.txt --out " +
+        data);
+    REQUIRE(prepared.code == 0);
+    std::string line = command;
+    line.replace(line.find("DATA"), 4, data);
+    const auto run = run_line(line);
+    CHECK(run.code == 0);
+    CHECK(run.out == shown);
+}
