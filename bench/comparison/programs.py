@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the programs of a row and reads the JSON line that each prints last."""
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -30,6 +31,11 @@ def reply_options(arguments):
     return parser.parse_args(arguments)
 
 
+@functools.cache
+def can_import(python, module):
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
 class Programs:
     """Knows where the programs are and how each is called."""
 
@@ -48,7 +54,7 @@ class Programs:
         if built and not os.path.exists(self.binary(built)):
             return f"{self.binary(built)} is not built"
         module = {"torch": "torch", "transformers": "transformers"}.get(contestant.program)
-        if module and subprocess.run([self.python, "-c", f"import {module}"], capture_output=True).returncode != 0:
+        if module and not can_import(self.python, module):
             return f"{self.python} has no {module}"
         return None
 

@@ -66,9 +66,8 @@ void check_evaluation(const RunConfig& config, data::MissingShards missing) {
     require_output_file("--report-filename", report_path(config), "opt");
     require_logs(sets, config.world_logs);
     require_other_file("--world-logs", config.world_logs, config.model_file);
-    if (!config.world_logs.empty() && config.world_logs == report_path(config))
-        throw Error(ErrorKind::config, "--report-filename and --world-logs " + config.world_logs +
-                                           ": are the same file; name two");
+    require_different_files("--report-filename", report_path(config), "--world-logs",
+                            config.world_logs);
     require_same_dictionary(open_model_folder(config.model_file), config.model_file, sets.first());
 }
 

@@ -47,17 +47,16 @@ bool replaced(const std::string& name, const std::set<std::string>& given) {
     return false;
 }
 
-// The names of the options that training writes into a model's defaults. A model may be a
+// Returns the names of the options that training writes into a model's defaults. A model may be a
 // stranger's: no other option, such as the name of a file to write, is taken from it.
-bool belongs_to_model(const std::string& name) {
-    constexpr std::array names{
-        "data",         "text-truncate", "label-truncate",        "history-size",  "delimiter",
-        "batch-tokens", "precision",     "eval-dynamic-batching", "eval-batchsize"};
+std::set<std::string> names_of_defaults() {
+    std::set<std::string> names{"data",         "text-truncate", "label-truncate",
+                                "history-size", "delimiter",     "eval-batchsize",
+                                "batch-tokens", "precision",     "eval-dynamic-batching"};
     RunConfig unused;
     const OptionTable generation = generation_table(unused);
-    return std::ranges::find(names, name) != names.end() ||
-           std::ranges::any_of(generation.options(),
-                               [&](const Option& option) { return option.name == name; });
+    for (const Option& option : generation.options()) names.insert(option.name);
+    return names;
 }
 
 // Relies on tables that show the values of a filled config as the options' defaults.
@@ -145,11 +144,12 @@ OptionValues stored_defaults(const std::string& folder) {
 
 void apply_defaults(const OptionValues& defaults, const std::string& folder,
                     const std::vector<OptionTable>& tables, const std::set<std::string>& given) {
+    const std::set<std::string> taken = names_of_defaults();
     for (const OptionTable& table : tables) {
         for (const Option& option : table.options()) {
             const auto found = defaults.find(option.name);
             if (found == defaults.end() || replaced(option.name, given)) continue;
-            if (!belongs_to_model(option.name))
+            if (!taken.contains(option.name))
                 throw Error(ErrorKind::config,
                             folder + "/config.json: \"defaults\" has \"" + option.name +
                                 "\", which a model does not decide; remove it from the file");

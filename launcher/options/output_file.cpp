@@ -44,4 +44,14 @@ void require_output_file(const std::string& option, const std::string& path,
         refuse("holds something else, which would be lost; name another file");
 }
 
+void require_different_files(const std::string& option, const std::string& path,
+                             const std::string& other_option, const std::string& other_path) {
+    namespace fs = std::filesystem;
+    if (path.empty() || other_path.empty() ||
+        fs::absolute(path).lexically_normal() != fs::absolute(other_path).lexically_normal())
+        return;
+    throw Error(ErrorKind::config, option + " and " + other_option + " " + other_path +
+                                       ": are the same file; name two");
+}
+
 }  // namespace lockstep::launcher

@@ -13,4 +13,8 @@ namespace lockstep::launcher {
 void require_output_file(const std::string& option, const std::string& path,
                          std::string_view first_key);
 
+// Throws a config error if two options name the same file. Empty paths are accepted.
+void require_different_files(const std::string& option, const std::string& path,
+                             const std::string& other_option, const std::string& other_path);
+
 }  // namespace lockstep::launcher

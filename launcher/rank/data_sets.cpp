@@ -34,19 +34,17 @@ void require_alike(const data::Dataset& first, const data::Dataset& other) {
         throw Error(ErrorKind::config, both + " hold " + word_of(other.kind()) + " and " +
                                            word_of(first.kind()) +
                                            "; data sets that are used together are of one kind");
-    // Of one dictionary, only a damaged dataset.json tells another number of entries.
-    if (first.dictionary_hash() == other.dictionary_hash() &&
-        first.vocabulary() != other.vocabulary())
-        throw Error(ErrorKind::data, both + ": \"vocabulary\" in their dataset.json is " +
-                                         std::to_string(other.vocabulary()) + " and " +
-                                         std::to_string(first.vocabulary()) +
-                                         ", but their dictionary is one; prepare again what "
-                                         "`lockstep inspect --verify` calls damaged");
     if (first.dictionary_hash() != other.dictionary_hash())
         throw Error(ErrorKind::config,
                     both +
                         " have different dictionaries; prepare one with --dict-file from the "
                         "other's folder");
+    if (first.vocabulary() != other.vocabulary())
+        throw Error(ErrorKind::data, both + ": \"vocabulary\" in their dataset.json is " +
+                                         std::to_string(other.vocabulary()) + " and " +
+                                         std::to_string(first.vocabulary()) +
+                                         ", but their dictionary is one; prepare again what "
+                                         "`lockstep inspect --verify` calls damaged");
 }
 
 std::int64_t rows_of(const data::Dataset& dataset) {

@@ -79,12 +79,7 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     require_other_file("--world-logs", config.world_logs, config.model_file);
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);
-    namespace fs = std::filesystem;
-    if (!config.trace_file.empty() && !config.world_logs.empty() &&
-        fs::absolute(config.trace_file).lexically_normal() ==
-            fs::absolute(config.world_logs).lexically_normal())
-        throw Error(ErrorKind::config, "--trace and --world-logs " + config.world_logs +
-                                           ": are the same file; name two");
+    require_different_files("--trace", config.trace_file, "--world-logs", config.world_logs);
     std::vector<double> weights = weights_of(config, sets);
     return {std::move(sets), std::move(weights), std::move(validation),
             model,           std::nullopt,       nullptr};

@@ -113,6 +113,8 @@ struct EightCounters {
     }
 };
 
+// Each of two groups of counters waits for its products, so the two take turns. The functions
+// differ in the attribute, which no template can take as a parameter.
 [[gnu::target("arch=x86-64-v3")]] void write_v3(const RowMask& given, std::int64_t first,
                                                 std::int64_t columns, float* factors) noexcept {
     const RowMask mask = given;  // a copy, which the stores of factors cannot change
@@ -140,7 +142,7 @@ struct EightCounters {
     constexpr std::int64_t width = EightCounters::counters * 4;
     static_assert(mask_columns % (2 * width) == 0);
     for (std::int64_t j = 0; j < columns; j += 2 * width) {
-        EightCounters one, other;  // each waits for its products, so two take turns
+        EightCounters one, other;
         one.begin(mask, (first + j) / 4);
         other.begin(mask, (first + j + width) / 4);
 #pragma GCC unroll 10

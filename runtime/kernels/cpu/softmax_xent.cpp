@@ -94,12 +94,22 @@ constexpr std::int64_t chunk = 2048;
     return sum;
 }
 
+// Adds what `sum` returns of each chunk of a row, in order.
+template <class Sum>
+float sum_of_chunks(std::int64_t n, const Sum& sum) {
+    float total = 0;
+    for (std::int64_t first = 0; first < n; first += chunk)
+        total += sum(first, std::min(chunk, n - first));
+    return total;
+}
+
 RowStatistics statistics(const float* x, std::int64_t n) {
     alignas(64) float unused[chunk];
     RowStatistics row = largest_and_sum(x, n);
-    for (std::int64_t first = 0; first < n; first += chunk)
-        row.exponentials +=
-            exponentiate(x + first, unused, std::min(chunk, n - first), shift_of(row.largest));
+    const float shift = shift_of(row.largest);
+    row.exponentials = sum_of_chunks(n, [&](std::int64_t first, std::int64_t count) {
+        return exponentiate(x + first, unused, count, shift);
+    });
     return row;
 }
 
@@ -181,9 +191,10 @@ LossSums train_row(bf16* x, std::int64_t n, std::int32_t label, float smoothing,
 LossSums train_row(float* x, std::int64_t n, std::int32_t label, float smoothing, float seed) {
     RowStatistics row = largest_and_sum(x, n);
     const LabelLogit at = label_of(x, label, row);
-    for (std::int64_t first = 0; first < n; first += chunk)
-        row.exponentials +=
-            exponentiate(x + first, x + first, std::min(chunk, n - first), shift_of(row.largest));
+    const float shift = shift_of(row.largest);
+    row.exponentials = sum_of_chunks(n, [&](std::int64_t first, std::int64_t count) {
+        return exponentiate(x + first, x + first, count, shift);
+    });
     backward_row(x, n, at, smoothing, seed, row);
     return losses_of(at, n, smoothing, row);
 }
