@@ -13,6 +13,7 @@ model, in float64, prefers one to the other. The script needs a Python with Parl
 import argparse
 import math
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -142,19 +143,47 @@ def compare(name, work, arguments):
     return agreed, notes
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(description):
+    """Returns a parser of the options that the comparisons with ParlAI share."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=pathlib.Path, metavar="WORK")
     parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
-    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt and valid.txt")
+    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path,
+                        help="holds train.txt, valid.txt and dict.parlai")
+    return parser
+
+
+def parsed(parser):
+    """Returns the arguments with whole paths. The folder `work` is there."""
+    arguments = parser.parse_args()
+    arguments.lockstep, arguments.work = arguments.lockstep.resolve(), arguments.work.resolve()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    return arguments
+
+
+def rows_of(folder):
+    """Returns the rows of a folder's train.txt and of its valid.txt."""
+    return ((folder / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])
+
+
+def prepare_for_both(arguments, rows=None):
+    """Writes the first rows, with a ninth of them for validation, or all rows, as both programs read them."""
+    work = arguments.work
+    train, valid = rows_of(arguments.data)
+    parlai_peer.write_task(work / "text", train=train[:rows], valid=valid[:rows and rows // 9])
+    shutil.copy(arguments.data / "dict.parlai", work / "dict")
+    lockstep(arguments.lockstep, "prepare", "--format", "parlai", "--input", work / "text_train.txt", "--valid",
+             work / "text_valid.txt", "--dict-file", work / "dict", "--dict-lower", "true", "--out", work / "data", "--overwrite")
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", default=500, type=int)
     parser.add_argument("--steps", default=600, type=int, help="of ParlAI's training")
     parser.add_argument("--models", default=",".join(MODELS), help="of " + ",".join(MODELS))
-    arguments = parser.parse_args()
-    arguments.lockstep = arguments.lockstep.resolve()
-    work = arguments.work.resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    train, valid = ((arguments.data / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])
+    arguments = parsed(parser)
+    work = arguments.work
+    train, valid = rows_of(arguments.data)
     parlai_peer.write_task(work / "rows", valid=(valid + train)[: arguments.rows])
     print("| model | | ParlAI | Lockstep | apart |\n| --- | --- | --- | --- | --- |")
     results = [compare(name, work, arguments) for name in arguments.models.split(",")]

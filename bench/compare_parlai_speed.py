@@ -7,8 +7,6 @@
 ParlAI takes the options of its fastest rung on a CPU: dynamic batching, and no replies in validation. Prints a line for each
 command, and the medians of the ratios. Both programs use all cores. The script needs a Python with ParlAI 1.7.2.
 """
-import argparse
-import pathlib
 import shutil
 import statistics
 import subprocess
@@ -16,7 +14,7 @@ import sys
 import time
 
 import parlai_peer
-from compare_parlai import ROOT, evaluate, lockstep
+from compare_parlai import evaluate, parsed, parser_of, prepare_for_both
 from compare_parlai_training import validation_of
 
 MODEL = (
@@ -52,25 +50,13 @@ def ours(work, program, precision):
     return seconds, evaluate(program, work / "data", model)["ppl"]
 
 
-def prepare(work, program, data, rows):
-    train, valid = ((data / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])
-    parlai_peer.write_task(work / "text", train=train[:rows], valid=valid[:rows // 9])
-    shutil.copy(data / "dict.parlai", work / "dict")
-    lockstep(program, "prepare", "--format", "parlai", "--input", work / "text_train.txt", "--valid", work / "text_valid.txt",
-             "--dict-file", work / "dict", "--dict-lower", "true", "--out", work / "data", "--overwrite")
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("work", type=pathlib.Path, metavar="WORK")
-    parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
-    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt, valid.txt and dict.parlai")
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", default=1596, type=int, help="rows of train.txt; validation has a ninth of them")
     parser.add_argument("--rounds", default=3, type=int)
-    arguments = parser.parse_args()
-    work, program = arguments.work.resolve(), arguments.lockstep.resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    prepare(work, program, arguments.data, arguments.rows)
+    arguments = parsed(parser)
+    work, program = arguments.work, arguments.lockstep
+    prepare_for_both(arguments, arguments.rows)
     ratios = {"bf16": [], "fp32": []}
     print("| | s | validation perplexity |\n| --- | --- | --- |")
     for _ in range(arguments.rounds):

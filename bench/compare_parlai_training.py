@@ -8,7 +8,6 @@ Trains one epoch with the same options and several seeds. Prints a row per seed,
 if Lockstep's mean is higher by more than two standard errors. The script needs a Python with ParlAI 1.7.2.
 """
 
-import argparse
 import json
 import pathlib
 import shutil
@@ -16,7 +15,7 @@ import statistics
 import sys
 
 import parlai_peer
-from compare_parlai import ROOT, evaluate, lockstep
+from compare_parlai import evaluate, lockstep, parsed, parser_of, prepare_for_both
 
 SHARED = (
     "--n-layers 2 --n-heads 4 --embedding-size 64 --ffn-size 128 --dropout 0.1 --text-truncate 128 --label-truncate 64 "
@@ -45,22 +44,13 @@ def ours(work, program, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("work", type=pathlib.Path, metavar="WORK")
-    parser.add_argument("--lockstep", default=ROOT / "build/bin/lockstep", type=pathlib.Path)
-    parser.add_argument("--data", default=ROOT / "examples/shakespeare", type=pathlib.Path, help="holds train.txt, valid.txt and dict.parlai")
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", default=5, type=int, help="at least 2, for the means have deviations")
-    arguments = parser.parse_args()
+    arguments = parsed(parser)
     if arguments.seeds < 2:
         parser.error("--seeds: at least 2, because the means are compared by their deviations")
-    arguments.lockstep = arguments.lockstep.resolve()
-    work = arguments.work.resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    train, valid = ((arguments.data / f"{split}.txt").read_text().splitlines() for split in ["train", "valid"])
-    parlai_peer.write_task(work / "text", train=train, valid=valid)
-    shutil.copy(arguments.data / "dict.parlai", work / "dict")
-    lockstep(arguments.lockstep, "prepare", "--format", "parlai", "--input", work / "text_train.txt", "--valid",
-             work / "text_valid.txt", "--dict-file", work / "dict", "--dict-lower", "true", "--out", work / "data", "--overwrite")
+    work = arguments.work
+    prepare_for_both(arguments)
     pairs = []
     print("| seed | ParlAI | Lockstep |\n| --- | --- | --- |")
     for seed in range(1, arguments.seeds + 1):
