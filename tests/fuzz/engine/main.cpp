@@ -62,6 +62,22 @@ public:
         memory_meter::install(settings.input_memory_bytes);
     }
 
+    void run(const Bytes& input) {
+        constexpr int still_seconds = 30;
+        shared_.size = std::min(input.size(), Shared::max_bytes);
+        std::copy_n(input.begin(), shared_.size.load(), shared_.input.begin());
+        // An exact copy on the heap lets the address sanitizer see a step over its end.
+        const std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[input.size()]);
+        std::copy(input.begin(), input.end(), copy.get());
+        limit_time(settings_.input_seconds, still_seconds);
+        memory_meter::start();
+        LLVMFuzzerTestOneInput(copy.get(), input.size());
+        const bool unbalanced = memory_meter::unbalanced();
+        limit_time(0, 0);
+        ++shared_.executions;
+        if (unbalanced) look_for_leaks();
+    }
+
     void run_given() {
         for (const std::string& path : settings_.inputs) {
             const Bytes input = read_bytes(path);
@@ -86,22 +102,6 @@ public:
     }
 
 private:
-    void run(const Bytes& input) {
-        constexpr int still_seconds = 30;
-        shared_.size = std::min(input.size(), Shared::max_bytes);
-        std::copy_n(input.begin(), shared_.size.load(), shared_.input.begin());
-        // An exact copy on the heap lets the address sanitizer see a step over its end.
-        const std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[input.size()]);
-        std::copy(input.begin(), input.end(), copy.get());
-        limit_time(settings_.input_seconds, still_seconds);
-        memory_meter::start();
-        LLVMFuzzerTestOneInput(copy.get(), input.size());
-        const bool unbalanced = memory_meter::unbalanced();
-        limit_time(0, 0);
-        ++shared_.executions;
-        if (unbalanced) look_for_leaks();
-    }
-
     // What a first input leaves is often a cache, and the check takes long.
     void look_for_leaks() {
         constexpr int checks = 20;
@@ -134,12 +134,18 @@ int main(int argc, char** argv) {
         // Targets write the files that they read into the current folder.
         const lockstep::tests::ScratchFolder folder;
         std::filesystem::current_path(folder.path());
-        return supervise(settings, [&](Shared& shared) {
-            const auto fuzzing = std::make_unique<Fuzzing>(settings, shared);
-            fuzzing->run_given();
-            fuzzing->run_changed();
-            memory_meter::check_leaks();
-        });
+        const Work work{.all =
+                            [&](Shared& shared) {
+                                const auto fuzzing = std::make_unique<Fuzzing>(settings, shared);
+                                fuzzing->run_given();
+                                fuzzing->run_changed();
+                                memory_meter::check_leaks();
+                            },
+                        .one =
+                            [&](Shared& shared, const Bytes& input) {
+                                std::make_unique<Fuzzing>(settings, shared)->run(input);
+                            }};
+        return supervise(settings, work);
     } catch (const std::exception& failure) {
         std::cerr << argv[0] << ": " << failure.what() << std::endl;
         return 2;

@@ -26,6 +26,9 @@ expect_found() {
 
 printf answer > input
 "$program" input > output 2>&1 || complain 'an error that is an answer counts as a fault'
+printf 'slow once' > input
+"$program" input > output 2>&1 || complain 'an input that is slow once, and not again, counts as a fault'
+grep -q 'took long once' output || complain 'nothing says that an input was slow once'
 expect_found exception 'another type than Error: planted'
 expect_found contract 'a contract error: planted'
 expect_found loop 'too much processor time'

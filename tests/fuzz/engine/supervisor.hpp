@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "tests/fuzz/engine/bytes.hpp"
 #include "tests/fuzz/engine/settings.hpp"
 
 namespace lockstep::fuzz {
@@ -20,9 +21,17 @@ struct Shared {
     std::array<std::uint8_t, max_bytes> input;
 };
 
-// Runs `work` in a child process and waits for it. If the child ends in any way but by returning,
+// What a child process does.
+struct Work {
+    std::function<void(Shared&)> all;
+    std::function<void(Shared&, const Bytes&)> one;  // runs this input alone
+};
+
+// Does the work in a child process and waits for it. If the child ends in any way but by returning,
 // the input that it ran is written to a file in settings.failures, and a line says what happened.
+// A machine that stands still for a moment makes any input look slow, so an input that takes too
+// long is run once more, alone, and is a failure only if it takes too long again.
 // Returns the exit code for main().
-int supervise(const Settings& settings, const std::function<void(Shared&)>& work);
+int supervise(const Settings& settings, const Work& work);
 
 }  // namespace lockstep::fuzz
