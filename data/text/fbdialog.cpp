@@ -20,9 +20,9 @@ std::string with_line_feeds(std::string_view text) {
     return out;
 }
 
-class Reader {
+class FbDialogReader {
 public:
-    explicit Reader(TurnSink& sink) : sink_(sink) {}
+    explicit FbDialogReader(TurnSink& sink) : sink_(sink) {}
 
     void read(std::string_view raw, const SourceLine& source_line) {
         line_ = with_line_feeds(stripped(raw));
@@ -78,7 +78,7 @@ private:
 }  // namespace
 
 void read_fbdialog(const TextChunk& chunk, TurnSink& sink) {
-    Reader reader(sink);
+    FbDialogReader reader(sink);
     for_each_line(chunk, [&](std::string_view line, const SourceLine& p) { reader.read(line, p); });
     reader.end_episode();
 }

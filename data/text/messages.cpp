@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view form =
+constexpr std::string_view form_of_messages =
     R"({"messages": [{"role": "user", "content": "..."}, {"role": "assistant", ...}]})";
 
 constexpr std::array<std::string_view, 5> context_roles = {"system", "developer", "user", "tool",
@@ -95,16 +95,19 @@ void read_message(const Json& message, Warnings& warnings, const SourceLine& sou
 }  // namespace
 
 void read_messages(const TextChunk& chunk, Warnings& warnings, TurnSink& sink) {
-    for_each_json_line(chunk, form, [&](const Json& line, const SourceLine& source_line) {
-        if (line.is_object() && line.contains("dialog"))
-            throw_bad_text(source_line, "a conversation in ParlAI's form; say --format jsonl");
-        const Json& messages = line.at("messages");
-        if (!messages.is_array())
-            throw_bad_text(source_line, "\"messages\" is no list; a line is " + std::string(form));
-        Turns turns(sink, source_line);
-        for (const Json& message : messages) read_message(message, warnings, source_line, turns);
-        turns.flush();
-    });
+    for_each_json_line(
+        chunk, form_of_messages, [&](const Json& line, const SourceLine& source_line) {
+            if (line.is_object() && line.contains("dialog"))
+                throw_bad_text(source_line, "a conversation in ParlAI's form; say --format jsonl");
+            const Json& messages = line.at("messages");
+            if (!messages.is_array())
+                throw_bad_text(source_line, "\"messages\" is no list; a line is " +
+                                                std::string(form_of_messages));
+            Turns turns(sink, source_line);
+            for (const Json& message : messages)
+                read_message(message, warnings, source_line, turns);
+            turns.flush();
+        });
 }
 
 }  // namespace lockstep::data

@@ -35,9 +35,9 @@ bool has_escapes(std::string_view text) noexcept {
            text.find("__PIPE__") != std::string_view::npos;
 }
 
-class Reader {
+class ParlaiTextReader {
 public:
-    Reader(Warnings& warnings, TurnSink& sink) : warnings_(warnings), sink_(sink) {}
+    ParlaiTextReader(Warnings& warnings, TurnSink& sink) : warnings_(warnings), sink_(sink) {}
 
     void read(std::string_view line, const SourceLine& source_line) {
         if (line.empty()) return;
@@ -116,7 +116,7 @@ private:
 }  // namespace
 
 void read_parlai_text(const TextChunk& chunk, Warnings& warnings, TurnSink& sink) {
-    Reader reader(warnings, sink);
+    ParlaiTextReader reader(warnings, sink);
     for_each_line(chunk, [&](std::string_view line, const SourceLine& p) { reader.read(line, p); });
 }
 

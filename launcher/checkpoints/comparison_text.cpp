@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string number_text(double value) {
+std::string three_digits(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.3g", value);
     return text.data();
@@ -45,7 +45,7 @@ std::string tensors_text(const TensorComparison& tensors) {
         table.add({one.name, shape,
                    grouped(static_cast<std::int64_t>(one.differing)) + " of " +
                        grouped(static_cast<std::int64_t>(one.values)),
-                   number_text(one.largest_absolute), number_text(one.largest_relative)});
+                   three_digits(one.largest_absolute), three_digits(one.largest_relative)});
     }
     return "\n" + table.text();
 }
@@ -59,13 +59,13 @@ std::string verdict_text(const Comparison& c) {
         return "equal: " + count(total, "tensor", "tensors") + " bit for bit\n";
     const std::size_t within = c.tensors.within_tolerance();
     if (!c.differs())
-        return "equal within " + number_text(c.tolerance) + ": " + std::to_string(within) + " of " +
-               count(total, "tensor differs", "tensors differ") + " by no more\n";
+        return "equal within " + three_digits(c.tolerance) + ": " + std::to_string(within) +
+               " of " + count(total, "tensor differs", "tensors differ") + " by no more\n";
     return "different: " + count(c.options.size(), "option", "options") + ", " +
            count(c.state.size(), "value of the state", "values of the state") + ", " +
            std::to_string(c.tensors.differing.size() - within) + " of " +
            count(total, "tensor", "tensors") +
-           (c.tolerance > 0 ? " by more than " + number_text(c.tolerance) + "; " +
+           (c.tolerance > 0 ? " by more than " + three_digits(c.tolerance) + "; " +
                                   std::to_string(within) + " by no more"
                             : "") +
            "\n";

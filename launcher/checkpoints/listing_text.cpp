@@ -49,7 +49,7 @@ std::vector<std::string> cells(const ListedCheckpoint& listed) {
             kept_text(listed)};
 }
 
-std::string number_text(double value) {
+std::string six_digits(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.6g", value);
     return text.data();
@@ -63,7 +63,7 @@ std::string model_text(const Listing& listing) {
                        ": model.safetensors, " + size_text(model.bytes) + ", saved " + model.saved;
     if (model.best)
         text += ", " + (model.metric.empty() ? "validation value" : model.metric) + " " +
-                number_text(*model.best);
+                six_digits(*model.best);
     return text + "\n";
 }
 

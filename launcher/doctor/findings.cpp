@@ -2,19 +2,13 @@
 #include "launcher/doctor/findings.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "launcher/doctor/finding_text.hpp"
+#include "launcher/text/units.hpp"
 #include "runtime/comm/store/store_join.hpp"
 
 namespace lockstep::launcher::doctor {
-
-namespace {
-
-std::string counted(std::size_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-}  // namespace
 
 const char* name(Severity severity) noexcept {
     switch (severity) {
@@ -46,14 +40,14 @@ bool would_break(const std::vector<Finding>& findings) {
 }
 
 std::string verdict(const std::vector<Finding>& findings) {
-    const auto count = [&](Severity severity) {
-        return static_cast<std::size_t>(
-            std::count_if(findings.begin(), findings.end(),
-                          [&](const Finding& one) { return one.severity == severity; }));
+    const auto count = [&](Severity severity) -> std::int64_t {
+        return std::count_if(findings.begin(), findings.end(),
+                             [&](const Finding& one) { return one.severity == severity; });
     };
-    const std::size_t breaks = count(Severity::breaks), warns = count(Severity::warns);
-    const std::string warnings = warns == 0 ? "" : ", " + counted(warns, "warning");
-    if (breaks > 0) return "a run would fail here: " + counted(breaks, "problem") + warnings;
+    const std::int64_t breaks = count(Severity::breaks), warns = count(Severity::warns);
+    const std::string warnings = warns == 0 ? "" : ", " + counted(warns, "warning", "warnings");
+    if (breaks > 0)
+        return "a run would fail here: " + counted(breaks, "problem", "problems") + warnings;
     return "a run can start" + warnings;
 }
 

@@ -2,6 +2,8 @@
 #include "launcher/doctor/report.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 
 #include "launcher/doctor/finding_text.hpp"
 #include "launcher/doctor/gpu_of_rank.hpp"
@@ -17,10 +19,6 @@
 namespace lockstep::launcher::doctor {
 
 namespace {
-
-std::string counted(std::size_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 std::string memory_text(const Memory& memory) {
     const std::string limit =
@@ -52,11 +50,11 @@ std::string host_text(const Facts& facts, const RankFacts& one) {
 }
 
 std::string title(const Facts& facts) {
-    const std::size_t hosts = hosts_of(stands_of(facts.ranks)).size();
+    const auto hosts = std::ssize(hosts_of(stands_of(facts.ranks)));
     std::string source = facts.ranks.empty() ? "nobody" : facts.ranks.front().source;
     if (source == comm::name(comm::RankSource::torchrun)) source += " or distributed_launch";
-    return "lockstep doctor: " + counted(static_cast<std::size_t>(facts.size), "rank") + " on " +
-           counted(hosts, "host") + ", placed by " + source + "\n";
+    return "lockstep doctor: " + counted(facts.size, "rank", "ranks") + " on " +
+           counted(hosts, "host", "hosts") + ", placed by " + source + "\n";
 }
 
 const char* shown(Severity severity) {
@@ -142,7 +140,7 @@ std::string storage_lines(const Facts& facts) {
     }
     if (facts.data.empty()) return text;
     std::int64_t rows = 0, read = 0;
-    std::size_t shards = 0;
+    std::int64_t shards = 0;
     for (const RankObservations& sight : facts.sights) {
         for (const ShardFacts& shard : sight.shards) {
             ++shards;
@@ -150,7 +148,7 @@ std::string storage_lines(const Facts& facts) {
             read += shard.rows_read;
         }
     }
-    return text + "data " + facts.data + ": " + counted(shards, "shard") +
+    return text + "data " + facts.data + ": " + counted(shards, "shard", "shards") +
            " opened over all hosts, " + std::to_string(read) + " of " + std::to_string(rows) +
            " rows read" + (read < rows ? " (--data-seconds reads more)" : "") + "\n";
 }

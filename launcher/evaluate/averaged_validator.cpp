@@ -12,14 +12,14 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::string_view tokens = "tokens", examples = "examples";
+constexpr std::string_view token_count = "tokens", row_count = "examples";
 
-bool is_count(std::string_view metric) { return metric == tokens || metric == examples; }
+bool is_count(std::string_view metric) { return metric == token_count || metric == row_count; }
 
 // A micro average weights loss, ppl and token_acc by tokens, and metrics of replies by rows.
 double weight_of(std::string_view metric, const train::ValidationReport& report) {
     const bool per_token = metric == "loss" || metric == "ppl" || metric == "token_acc";
-    return report.metrics.at(std::string(per_token ? tokens : examples));
+    return report.metrics.at(std::string(per_token ? token_count : row_count));
 }
 
 double mean(const std::string& metric, const std::vector<train::ValidationReport>& reports,

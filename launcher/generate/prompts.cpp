@@ -12,8 +12,6 @@ namespace lockstep::launcher {
 
 namespace {
 
-using Json = nlohmann::json;
-
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
     for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
         text.replace(at, from.size(), to);
@@ -28,10 +26,10 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::vector<std::string> turns_of(const std::string& line, const std::string& where) {
-    Json json;
+    nlohmann::json json;
     try {
         json = parse_json(line);
-    } catch (const Json::parse_error& e) {
+    } catch (const nlohmann::json::parse_error& e) {
         refuse(where, "not JSON, at byte " + std::to_string(e.byte));
     }
     if (!json.is_object()) refuse(where, "not a JSON object");
@@ -44,7 +42,7 @@ std::vector<std::string> turns_of(const std::string& line, const std::string& wh
     }
     if (!json["context"].is_array()) refuse(where, R"("context" is not a list)");
     std::vector<std::string> turns;
-    for (const Json& turn : json["context"]) {
+    for (const nlohmann::json& turn : json["context"]) {
         if (!turn.is_string()) refuse(where, R"("context" has a turn that is not a string)");
         turns.push_back(turn.get<std::string>());
     }

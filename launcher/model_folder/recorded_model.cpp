@@ -23,7 +23,7 @@ namespace {
 constexpr std::array free_members{"dropout", "attention_dropout", "relu_dropout",
                                   "label_smoothing"};
 
-std::string text_of(const nlohmann::json& value) {
+std::string value_or_none(const nlohmann::json& value) {
     return value.is_null()     ? "none"
            : value.is_string() ? value.get<std::string>()
                                : dump_json(value);
@@ -77,8 +77,8 @@ std::string contradiction(const std::string& folder, const model::ModelConfig& c
     for (const auto& [member, value] : members.items()) {
         const nlohmann::json is = here.value(member, none), was = there.value(member, none);
         if (is == was) continue;
-        return folder + "/config.json: \"" + member + "\" is " + text_of(is) + ", but " + weights +
-               " was saved with " + text_of(was);
+        return folder + "/config.json: \"" + member + "\" is " + value_or_none(is) + ", but " +
+               weights + " was saved with " + value_or_none(was);
     }
     return "";
 }

@@ -11,7 +11,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-struct Rule {
+struct PrepareRule {
     bool unused;
     std::vector<const char*> names;
     const char* belongs_to;
@@ -31,20 +31,20 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
                         "another folder");
     const bool reuses = makes_data && !config.options.tokenizer.dict_file.empty();
     const std::array rules{
-        Rule{reuses,
-             {"dict-minfreq", "dict-maxtokens", "vocab-size", "sentencepiece-model",
-              "sentencepiece-sample"},
-             "a new dictionary, not to that of --dict-file"},
-        Rule{makes_data && config.options.inputs.empty(), {"shards"}, "the rows of --input"},
-        Rule{format != TextFormat::text, {"block-size", "documents"}, "--format text"},
-        Rule{format != TextFormat::jsonl, {"label-turns"}, "--format jsonl"},
-        Rule{format == TextFormat::text, {"history-size", "delimiter"}, "dialogues"},
-        Rule{words,
-             {"vocab-size", "sentencepiece-model", "sentencepiece-sample"},
-             "--tokenizer sentencepiece"},
-        Rule{!words, {"dict-minfreq", "dict-maxtokens"}, "--tokenizer re"},
+        PrepareRule{reuses,
+                    {"dict-minfreq", "dict-maxtokens", "vocab-size", "sentencepiece-model",
+                     "sentencepiece-sample"},
+                    "a new dictionary, not to that of --dict-file"},
+        PrepareRule{makes_data && config.options.inputs.empty(), {"shards"}, "the rows of --input"},
+        PrepareRule{format != TextFormat::text, {"block-size", "documents"}, "--format text"},
+        PrepareRule{format != TextFormat::jsonl, {"label-turns"}, "--format jsonl"},
+        PrepareRule{format == TextFormat::text, {"history-size", "delimiter"}, "dialogues"},
+        PrepareRule{words,
+                    {"vocab-size", "sentencepiece-model", "sentencepiece-sample"},
+                    "--tokenizer sentencepiece"},
+        PrepareRule{!words, {"dict-minfreq", "dict-maxtokens"}, "--tokenizer re"},
     };
-    for (const Rule& rule : rules) {
+    for (const PrepareRule& rule : rules) {
         for (const char* name : rule.names) {
             if (rule.unused && given.contains(name))
                 throw Error(ErrorKind::config, "--" + std::string(name) + ": belongs to " +

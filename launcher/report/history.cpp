@@ -13,8 +13,6 @@ namespace lockstep::launcher::report {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::array train_names{"loss",
                                  "ppl",
                                  "token_acc",
@@ -52,7 +50,7 @@ constexpr std::array computed_names{"last_bucket", "skipped_updates"};
 // No measured value is outside these limits. Sums would overflow, and logarithms would fail.
 constexpr double largest = 1e100, smallest = 1e-100;
 
-double number(const Json& line, const char* name) {
+double number(const nlohmann::json& line, const char* name) {
     const auto found = line.find(name);
     if (found == line.end() || !found->is_number()) return Series::none;
     const double value = found->get<double>();
@@ -61,13 +59,13 @@ double number(const Json& line, const char* name) {
 }
 
 // Returns -1 when there is no integer of that name.
-std::int64_t count(const Json& line, const char* name) {
+std::int64_t count(const nlohmann::json& line, const char* name) {
     const auto found = line.find(name);
     if (found == line.end() || !found->is_number_integer()) return -1;
     return found->get<std::int64_t>();
 }
 
-std::string text_at(const Json& line, const char* name) {
+std::string text_at(const nlohmann::json& line, const char* name) {
     const auto found = line.find(name);
     return found != line.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -77,7 +75,7 @@ void add_point(Curves& curves, std::string_view name, double step, double value)
 }
 
 // `place` is the x position of the values.
-void add_training(const Json& line, double place, Curves& curves) {
+void add_training(const nlohmann::json& line, double place, Curves& curves) {
     for (const char* name : train_names) add_point(curves, name, place, number(line, name));
     const double buckets = number(line, "seconds_buckets");
     add_point(curves, "last_bucket", place,
@@ -87,7 +85,7 @@ void add_training(const Json& line, double place, Curves& curves) {
               updates >= 0 ? static_cast<double>(count(line, "step") - updates) : Series::none);
 }
 
-Validation validation_of(const Json& line, std::int64_t step) {
+Validation validation_of(const nlohmann::json& line, std::int64_t step) {
     Validation validation;
     validation.step = step;
     validation.epoch = number(line, "epoch");
@@ -115,7 +113,7 @@ History::History(Abscissa abscissa) : abscissa_(abscissa) {
 }
 
 void History::add(std::string_view text) {
-    const Json line = try_parse_json(text);
+    const nlohmann::json line = try_parse_json(text);
     const std::int64_t step = line.is_object() ? count(line, "step") : -1;
     const std::string kind = line.is_object() ? text_at(line, "kind") : "";
     if (step < step_ || (kind != "train" && kind != "valid" && kind != "final")) {
@@ -145,7 +143,7 @@ void History::add(std::string_view text) {
 
 // Updates the x position. The tokens and seconds of a validation do not count. A line without the
 // value leaves the position unchanged.
-void History::advance(const Json& line) {
+void History::advance(const nlohmann::json& line) {
     const bool trained = line.at("kind") == "train";
     const auto sum = [&](double value) {
         if (trained && value > 0) place_ += value;

@@ -24,7 +24,7 @@ constexpr std::array<Group, 3> groups{
     Group{"gradients", "gradients, summed among these ranks"},
     Group{"replicas", "gradients, summed between replicas"}};
 
-std::int64_t whole(double value) {
+std::int64_t whole_bytes(double value) {
     constexpr double most = 1e18;
     return static_cast<std::int64_t>(std::clamp(std::round(value), 0.0, most));
 }
@@ -71,8 +71,9 @@ std::string traffic_table(const Run& run) {
         if (!(bytes > 0)) continue;
         const auto steps = static_cast<double>(std::max<std::int64_t>(1, run.history.step()));
         const auto hidden = train::hidden_share(sum(seconds + "_not_hidden"), time);
-        rows.push_back({what, bytes_text(whole(bytes / steps)), bytes_text(whole(bytes)),
-                        seconds_text(time), hidden ? percent_text(*hidden) : "–"});
+        rows.push_back({what, bytes_text(whole_bytes(bytes / steps)),
+                        bytes_text(whole_bytes(bytes)), seconds_text(time),
+                        hidden ? percent_text(*hidden) : "–"});
     }
     if (rows.empty()) return "";
     return table(TableKind::numbers, {"group", "sent in a step", "in all", "on its way", "hidden"},

@@ -13,8 +13,6 @@ namespace lockstep::launcher {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::config, message); }
-
 int nodes_of(const std::string& text) {
     const auto colon = text.find(':');
     if (colon != std::string::npos && text.substr(0, colon) != text.substr(colon + 1)) {
@@ -113,6 +111,8 @@ void place_on_one_host(LaunchPlan& plan, const LaunchHosts& typed) {
 }
 
 }  // namespace
+
+void refuse(const std::string& message) { throw Error(ErrorKind::config, message); }
 
 void place_launcher(LaunchPlan& plan, LaunchHosts typed, const comm::Environment& environment) {
     plan.nodes = nodes_of(typed.nodes);

@@ -14,6 +14,9 @@ struct LaunchHosts {
     bool standalone = false;
 };
 
+// Throws a config error with the message.
+[[noreturn]] void refuse(const std::string& message);
+
 // Sets the plan's hosts and master. Values for several hosts that are not given come from the Slurm
 // step that runs one launcher on each host. Throws a config error when a value is not known.
 void place_launcher(LaunchPlan& plan, LaunchHosts typed, const comm::Environment& environment);

@@ -22,8 +22,6 @@ constexpr const char* usage =
     "Starts PROGRAM as several ranks on this host, one launcher on each host, as torchrun does.\n"
     "PROGRAM is any program, or a Python script (*.py).\n";
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::config, message); }
-
 // Holds the options as they were typed.
 struct Typed {
     LaunchHosts hosts;

@@ -11,6 +11,14 @@
 
 namespace lockstep::tests {
 
+// Returns the same model with a probability of its own at each place of dropout.
+inline model::ModelConfig with_dropout(model::ModelConfig config) {
+    config.dropout = 0.2f;
+    config.attention_dropout = 0.3f;
+    config.relu_dropout = 0.1f;
+    return config;
+}
+
 // A model with the goldens' weights, and everything that it needs.
 struct ModelUnderTest {
     explicit ModelUnderTest(const model::ModelConfig& config,

@@ -36,6 +36,10 @@ std::string read_text(const std::string& path) {
     return std::move(text).str();
 }
 
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
 void write_text(const std::string& path, std::string_view text) {
     std::error_code ignored;
     fs::create_directories(fs::path(path).parent_path(), ignored);

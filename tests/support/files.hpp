@@ -27,6 +27,7 @@ private:
 // Returns an empty text if nothing can be read: there is no such file, or its process has ended
 // meanwhile.
 std::string read_text(const std::string& path);
+bool contains(const std::string& text, const std::string& part);
 // Writes a file and makes its folder if needed.
 void write_text(const std::string& path, std::string_view text);
 // Copies the first lines of a file to a new file.

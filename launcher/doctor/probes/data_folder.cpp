@@ -48,13 +48,13 @@ ShardFacts look_at(const data::Dataset& dataset, const data::SplitInfo& split, s
     return facts;
 }
 
-struct Looked {
+struct LookedData {
     std::string problem, hash, warning;
     std::vector<ShardFacts> shards;
 };
 
-Looked look(const std::string& folder, int part, int parts, milliseconds read_for) {
-    Looked looked;
+LookedData look(const std::string& folder, int part, int parts, milliseconds read_for) {
+    LookedData looked;
     try {
         const data::Dataset dataset = data::Dataset::open(folder);
         looked.hash = hash_of(folder);

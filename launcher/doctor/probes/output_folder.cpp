@@ -27,7 +27,7 @@ constexpr std::size_t block_bytes = std::size_t{4} << 20;
 constexpr std::int64_t max_bytes = std::int64_t{64} << 20;
 constexpr milliseconds write_time(500);
 
-struct Looked {
+struct LookedFolder {
     FolderFacts facts;
     std::shared_ptr<TrialFile> trial;
 };
@@ -50,8 +50,8 @@ double write_rate(const std::string& path, std::int64_t free_bytes) {
     return written == 0 ? 0 : static_cast<double>(written) / seconds;
 }
 
-Looked look(const std::string& folder, std::int64_t checkpoints_bytes) {
-    Looked looked;
+LookedFolder look(const std::string& folder, std::int64_t checkpoints_bytes) {
+    LookedFolder looked;
     FolderFacts& facts = looked.facts;
     facts.path = facts.existing = folder;
     facts.checkpoints_bytes = checkpoints_bytes;

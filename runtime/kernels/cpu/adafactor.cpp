@@ -13,7 +13,7 @@ namespace lockstep::kernels {
 
 namespace {
 
-namespace rows = cpu::adafactor_rows;
+namespace row_kernels = cpu::adafactor_rows;
 using Slot = cpu::ScratchMemory::Slot;
 
 constexpr std::int64_t block = 4096;
@@ -35,9 +35,9 @@ void average_squares(CpuContext& ctx, const Update& u, HostMatrix<const float> g
     const auto cols = static_cast<float>(gradient.cols), count = static_cast<float>(gradient.rows);
     cpu::column_sums(ctx, gradient.rows, gradient.cols, sums, Into::overwrite,
                      [&](std::int64_t i, float* column_sums) {
-                         const float sum = rows::add_squares(gradient.data + i * gradient.stride,
-                                                             u.gradient_scale, u.epsilon,
-                                                             column_sums, gradient.cols);
+                         const float sum = row_kernels::add_squares(
+                             gradient.data + i * gradient.stride, u.gradient_scale, u.epsilon,
+                             column_sums, gradient.cols);
                          float& average = row[static_cast<std::size_t>(i)];
                          average = u.beta2 * average + rest * sum / cols;
                      });
@@ -57,7 +57,7 @@ double factored(CpuContext& ctx, const Update& u, HostMatrix<const float> gradie
     cpu::parallel_for(ctx, gradient.rows, gradient.rows * gradient.cols, [&](std::int64_t i) {
         const auto at = static_cast<std::size_t>(i);
         const float factor = 1.0f / std::sqrt(row[at] / static_cast<float>(row_mean));
-        squares[at] = double{rows::factored_update(
+        squares[at] = double{row_kernels::factored_update(
             gradient.data + i * gradient.stride, u.gradient_scale, factor, factors.data(),
             scratch.data() + i * gradient.cols, gradient.cols)};
     });
@@ -70,9 +70,9 @@ double unfactored(CpuContext& ctx, const Update& u, HostMatrix<const float> grad
     const auto squares = cpu::scratch<double>(ctx, Slot::losses, (n + block - 1) / block);
     cpu::parallel_blocks(
         ctx, n, block, n, [&](std::int64_t index, std::int64_t first, std::int64_t count) {
-            squares[static_cast<std::size_t>(index)] = double{
-                rows::full_update(gradient.data + first, u.gradient_scale, u.epsilon, u.beta2,
-                                  full.data() + first, scratch.data() + first, count)};
+            squares[static_cast<std::size_t>(index)] = double{row_kernels::full_update(
+                gradient.data + first, u.gradient_scale, u.epsilon, u.beta2, full.data() + first,
+                scratch.data() + first, count)};
         });
     return sum_in_order(squares);
 }
@@ -108,16 +108,17 @@ void adafactor(CpuContext& ctx, const Adafactor<T, HostSpace>& o) {
                                          : unfactored(ctx, u, o.gradient, o.full, o.scratch);
     const double rms = std::sqrt(squares / static_cast<double>(n));
     const double divisor = std::max(1.0, rms / double{o.options.clip_threshold});
-    const rows::Apply how{static_cast<float>(lr / divisor),
-                          static_cast<float>(1.0 - double{o.options.weight_decay} * lr),
-                          o.options.beta1};
+    const row_kernels::Apply how{static_cast<float>(lr / divisor),
+                                 static_cast<float>(1.0 - double{o.options.weight_decay} * lr),
+                                 o.options.beta1};
     cpu::parallel_blocks(
         ctx, n, block, n, [&](std::int64_t, std::int64_t first, std::int64_t count) {
-            rows::apply(how, rows::Range<T>{
-                                 o.scratch.data() + first,
-                                 o.first_moment.empty() ? nullptr : o.first_moment.data() + first,
-                                 weights.data() + first,
-                                 o.compute.empty() ? nullptr : o.compute.data() + first, count});
+            row_kernels::apply(how,
+                               row_kernels::Range<T>{
+                                   o.scratch.data() + first,
+                                   o.first_moment.empty() ? nullptr : o.first_moment.data() + first,
+                                   weights.data() + first,
+                                   o.compute.empty() ? nullptr : o.compute.data() + first, count});
         });
 }
 

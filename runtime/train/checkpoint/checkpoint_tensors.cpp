@@ -20,7 +20,7 @@ namespace {
 }
 
 // Returns the file with the weights of the folder, checkpoint or file that `path` names.
-std::string weights_file(const std::string& path) {
+std::string weights_file_at(const std::string& path) {
     if (!is_folder(path)) return path;
     if (path_exists(path + "/manifest.json")) verify_checkpoint(path);
     if (path_exists(path + "/model.safetensors")) return path + "/model.safetensors";
@@ -153,7 +153,7 @@ void write_model(const std::string& path, std::span<const TensorExtent> places,
 }
 
 void check_weights(const std::string& path, const ParameterTable& table) {
-    const std::string weights = weights_file(path);
+    const std::string weights = weights_file_at(path);
     std::vector<TensorExtent> places;
     for (const Parameter& p : table.all()) places.push_back({p.name, p.shape, {}});
     retry_reading([&] {
@@ -171,13 +171,13 @@ void check_weights(const std::string& path, const ParameterTable& table) {
 }
 
 std::string verified_weights(const std::string& path) {
-    std::string weights = weights_file(path);
+    std::string weights = weights_file_at(path);
     retry_reading([&] { SafetensorsFile(weights).verify(); });
     return weights;
 }
 
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master) {
-    const std::string weights = weights_file(path);
+    const std::string weights = weights_file_at(path);
     const std::vector<TensorExtent> places = places_of(table, master);
     retry_reading([&] {
         SafetensorsFile file(weights);

@@ -17,8 +17,6 @@
 namespace lockstep::train {
 namespace {
 
-using Json = nlohmann::json;
-
 // This is the format's own limit. A larger length means that the file is damaged.
 constexpr std::uint64_t largest_header_bytes = 100'000'000;
 
@@ -33,7 +31,7 @@ public:
     HeaderParser(const std::string& path, std::uint64_t data_begin, std::uint64_t file_bytes)
         : path_(path), data_begin_(data_begin), data_bytes_(file_bytes - data_begin) {}
 
-    Metadata metadata(const Json& entries) const {
+    Metadata metadata(const nlohmann::json& entries) const {
         Metadata metadata;
         if (!entries.is_object()) damaged(path_, "__metadata__ is not an object");
         for (const auto& [key, value] : entries.items()) {
@@ -43,7 +41,7 @@ public:
         return metadata;
     }
 
-    TensorInfo tensor(const std::string& tensor_name, const Json& entry) const {
+    TensorInfo tensor(const std::string& tensor_name, const nlohmann::json& entry) const {
         const auto bad = [&](const std::string& what) {
             damaged(path_, "tensor " + shown(tensor_name) + " " + what);
         };
@@ -78,7 +76,7 @@ public:
     }
 
 private:
-    Dtype type(const std::string& tensor_name, const Json& dtype) const {
+    Dtype type(const std::string& tensor_name, const nlohmann::json& dtype) const {
         for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64, Dtype::byte}) {
             if (dtype == name(known)) return known;
         }
@@ -88,9 +86,9 @@ private:
     }
 
     // Reads counts and stops at the first entry that is not a count of at most 2^63 - 1.
-    static std::vector<std::uint64_t> numbers(const Json& list) {
+    static std::vector<std::uint64_t> numbers(const nlohmann::json& list) {
         std::vector<std::uint64_t> values;
-        for (const Json& value : list) {
+        for (const nlohmann::json& value : list) {
             if (!value.is_number_unsigned()) break;
             values.push_back(value.get<std::uint64_t>());
             if (values.back() > std::numeric_limits<std::int64_t>::max()) {
@@ -169,7 +167,7 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
     const std::string excess = json_excess(text);
     if (!excess.empty()) damaged(path_, "its header is too large: " + excess);
-    const Json header = try_parse_json(text);
+    const nlohmann::json header = try_parse_json(text);
     if (!header.is_object()) damaged(path_, "its header is not a JSON object");
 
     const HeaderParser parser(path_, data_begin, file_bytes);

@@ -8,16 +8,6 @@
 #include "runtime/train/checkpoint/manifest.hpp"
 
 namespace lockstep::train {
-namespace {
-
-std::size_t count_of(const std::vector<std::int64_t>& shape) {
-    std::size_t count = 1;
-    for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
-    return count;
-}
-
-}  // namespace
-
 StoredTensors::StoredTensors(const std::string& path) {
     if (!is_folder(path)) {
         add(path, TensorRole::weights);
@@ -32,7 +22,7 @@ StoredTensors::StoredTensors(const std::string& path) {
     parts_.emplace(manifest.parts(path));
     for (const auto& [name, shape] : parts_->tensors())
         tensors_.push_back(
-            {name, shape, count_of(shape), TensorRole::optimizer, parts_->is_coded(name)});
+            {name, shape, elements(shape), TensorRole::optimizer, parts_->is_coded(name)});
 }
 
 void StoredTensors::add(const std::string& path, TensorRole role) {

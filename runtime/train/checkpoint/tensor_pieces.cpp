@@ -29,18 +29,6 @@ bool is_count(const Json& value) { return value.is_number_unsigned(); }
     throw Error(ErrorKind::data, path + ": is damaged: " + what);
 }
 
-// Returns the largest number for a shape that no memory holds.
-std::size_t count_of(std::span<const std::int64_t> shape) noexcept {
-    std::size_t count = 1;
-    for (const std::int64_t extent : shape) {
-        const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(extent, 0));
-        if (wide > 0 && count > std::numeric_limits<std::size_t>::max() / wide)
-            return std::numeric_limits<std::size_t>::max();
-        count *= wide;
-    }
-    return count;
-}
-
 std::string range_text(std::size_t first, std::size_t end) {
     return "elements " + std::to_string(first) + " to " + std::to_string(end - 1);
 }
@@ -60,6 +48,17 @@ std::vector<TensorPiece> whole_tensors(std::span<const TensorExtent> tensors) {
     for (const TensorExtent& tensor : tensors)
         pieces.push_back({tensor.name, tensor.shape, 0, tensor.values, tensor.codes});
     return pieces;
+}
+
+std::size_t elements(std::span<const std::int64_t> shape) noexcept {
+    std::size_t count = 1;
+    for (const std::int64_t extent : shape) {
+        const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(extent, 0));
+        if (wide > 0 && count > std::numeric_limits<std::size_t>::max() / wide)
+            return std::numeric_limits<std::size_t>::max();
+        count *= wide;
+    }
+    return count;
 }
 
 std::size_t elements(std::span<const TensorPiece> pieces) noexcept {
@@ -129,7 +128,7 @@ public:
         if (piece.codes.empty()) return add(std::string(piece.name), piece, piece.values);
         add(std::string(piece.name), piece, piece.codes);
         const std::vector<std::int64_t> shape = {
-            static_cast<std::int64_t>(kernels::moment_scales(count_of(piece.shape)))};
+            static_cast<std::int64_t>(kernels::moment_scales(elements(piece.shape)))};
         add(scales_name(piece.name), {{}, shape, piece.first / kernels::moment_cell, {}},
             piece.values);
     }
@@ -142,7 +141,7 @@ private:
     template <class T>
     void add(const std::string& name, const TensorPiece& piece, HostView<T> values) {
         const std::size_t count = values.size();
-        const bool whole = count == count_of(piece.shape);
+        const bool whole = count == elements(piece.shape);
         const std::vector<std::int64_t> flat = {static_cast<std::int64_t>(count)};
         const bool again = described_.contains(name);
         const std::string key = again ? name + "@" + std::to_string(piece.first) : name;
@@ -189,7 +188,7 @@ void PartFiles::add(SafetensorsFile& file) {
         const auto shape = extents.get<std::vector<std::int64_t>>();
         const auto first = piece.at("first").get<std::size_t>();
         const auto count = piece.at("count").get<std::size_t>();
-        const std::size_t total = count_of(shape);
+        const std::size_t total = elements(shape);
         const bool known =
             info != nullptr && (info->type == Dtype::fp32 || info->type == Dtype::byte);
         if (!known || info->count != count)
@@ -223,7 +222,7 @@ void PartFiles::require_complete(const std::string& name, Tensor& tensor) {
         end = piece.end;
         before = &piece;
     }
-    const std::size_t total = count_of(tensor.shape);
+    const std::size_t total = elements(tensor.shape);
     if (end < total)
         damaged(tensor.pieces.front().file->path(),
                 range_text(end, total) + " of " + shown(name) + " are in no part");
@@ -240,7 +239,7 @@ void PartFiles::require_scales(const std::string& name, const Tensor& tensor) co
     if (!tensor.coded()) return;
     const auto scales = tensors_.find(scales_name(name));
     const std::vector<std::int64_t> shape = {
-        static_cast<std::int64_t>(kernels::moment_scales(count_of(tensor.shape)))};
+        static_cast<std::int64_t>(kernels::moment_scales(elements(tensor.shape)))};
     if (scales == tensors_.end() || scales->second.coded() || scales->second.shape != shape)
         damaged(tensor.pieces.front().file->path(),
                 shown(name) + " has codes without their scales");

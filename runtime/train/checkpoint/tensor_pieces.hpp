@@ -36,6 +36,8 @@ std::vector<TensorPiece> whole_tensors(std::span<const TensorExtent> tensors);
 std::vector<TensorPiece> cut(std::span<const TensorPiece> pieces, std::size_t first,
                              std::size_t count);
 std::size_t elements(std::span<const TensorPiece> pieces) noexcept;
+// Returns how many elements the shape has: the largest number for one that no memory holds.
+std::size_t elements(std::span<const std::int64_t> shape) noexcept;
 
 // A writer puts no more elements into one file.
 inline constexpr std::size_t max_part_elements = std::size_t{1} << 30;

@@ -19,7 +19,7 @@ using Shards = std::vector<tests::MemoryRows::Shard>;
 
 namespace {
 
-struct Setup {
+struct MixtureSetup {
     std::vector<Shards> sets;
     std::vector<double> weights;
     BatchingOptions batching;
@@ -78,8 +78,8 @@ struct Setup {
     }
 };
 
-Setup random_setup(PhiloxStream& random, std::uint32_t fewest_rows, std::uint32_t max_rows) {
-    Setup setup;
+MixtureSetup random_setup(PhiloxStream& random, std::uint32_t fewest_rows, std::uint32_t max_rows) {
+    MixtureSetup setup;
     const std::size_t sets = 2 + random.below(3);
     for (std::size_t i = 0; i < sets; ++i) {
         Shards& shards = setup.sets.emplace_back(1 + random.below(3));
@@ -103,7 +103,7 @@ Setup random_setup(PhiloxStream& random, std::uint32_t fewest_rows, std::uint32_
 }
 
 // Counts how often each row of each set is in these steps.
-std::vector<std::vector<std::int64_t>> uses(const Setup& setup, const Epochs& epochs) {
+std::vector<std::vector<std::int64_t>> uses(const MixtureSetup& setup, const Epochs& epochs) {
     std::vector<std::vector<std::int64_t>> uses;
     for (const SplitInfo& split : setup.splits()) uses.emplace_back(split.rows);
     for (const auto& lanes : epochs.steps)
@@ -120,7 +120,7 @@ std::vector<std::vector<std::int64_t>> uses(const Setup& setup, const Epochs& ep
 TEST_CASE("the share of each set is its weight, within 1 % of every 10,000 rows") {
     PhiloxStream random(101);
     for (int trial = 0; trial < 40; ++trial) {
-        const Setup setup = random_setup(random, 200, 3000);
+        const MixtureSetup setup = random_setup(random, 200, 3000);
         const double weights = std::accumulate(setup.weights.begin(), setup.weights.end(), 0.0);
         const auto rank = setup.rank(0, 1);
         std::vector<double> seen(setup.sets.size());
@@ -148,7 +148,7 @@ TEST_CASE("the share of each set is its weight, within 1 % of every 10,000 rows"
 TEST_CASE("each row of a set is used once in every pass, whatever the epochs") {
     PhiloxStream random(103);
     for (int trial = 0; trial < 30; ++trial) {
-        const Setup setup = random_setup(random, 1, 60);
+        const MixtureSetup setup = random_setup(random, 1, 60);
         const std::vector<SetShare> shares = setup.mixture().mixture.shares();
         for (const int epochs : {1, 2, 5}) {
             const Epochs all = run(setup, 1, epochs);
@@ -198,7 +198,7 @@ TEST_CASE("each pass has an order of its own") {
 }
 
 TEST_CASE("lanes have alike of a set with fewer rows than lanes") {
-    Setup setup;
+    MixtureSetup setup;
     setup.sets = {{tests::random_shard(1, 3, 10)}, {tests::random_shard(2, 397, 10)}};
     setup.weights = {1, 1};
     setup.lanes = 4;
@@ -214,7 +214,7 @@ TEST_CASE("lanes have alike of a set with fewer rows than lanes") {
 TEST_CASE("1, 2, 4 and 7 ranks, and any number of workers, take the same steps of several sets") {
     PhiloxStream random(107);
     for (int trial = 0; trial < 12; ++trial) {
-        Setup setup = random_setup(random, 1, 200);
+        MixtureSetup setup = random_setup(random, 1, 200);
         setup.lanes = 7;
         const Epochs alone = run(setup, 1, 3);
         for (const int world : {2, 4, 7}) {
@@ -230,7 +230,7 @@ TEST_CASE("1, 2, 4 and 7 ranks, and any number of workers, take the same steps o
 TEST_CASE("several sets continue at any step as if every earlier one had been taken") {
     PhiloxStream random(109);
     for (int trial = 0; trial < 20; ++trial) {
-        Setup setup = random_setup(random, 1, 120);
+        MixtureSetup setup = random_setup(random, 1, 120);
         setup.lanes = 4;
         setup.num_workers = static_cast<int>(random.below(3));
         const auto straight = setup.rank(1, 2);

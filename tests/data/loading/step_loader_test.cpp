@@ -51,7 +51,7 @@ Setup random_setup(PhiloxStream& random) {
     return setup;
 }
 
-std::int64_t rows(const Setup& setup) {
+std::int64_t rows_of(const Setup& setup) {
     std::int64_t total = 0;
     for (const auto& shard : setup.shards) total += static_cast<std::int64_t>(shard.size());
     return total;
@@ -67,7 +67,7 @@ TEST_CASE("any world gives the same steps, and each row once an epoch") {
         for (std::int64_t epoch = 0; epoch < 3; ++epoch)
             CHECK(alone.usage[static_cast<std::size_t>(epoch)].sets ==
                   std::vector<SetCoverage>{
-                      {complete_coverage(epoch, epoch + 1, rows(setup)), Coverage{}}});
+                      {complete_coverage(epoch, epoch + 1, rows_of(setup)), Coverage{}}});
         for (const int world : {2, 3, 4, 7, 12}) {
             const Epochs together = run(setup, world, 3);
             CHECK(together.steps == alone.steps);
@@ -98,7 +98,7 @@ TEST_CASE("a run continues in mid-epoch on ranks that divide the lanes") {
     PhiloxStream random(43);
     for (int trial = 0; trial < 12; ++trial) {
         Setup setup = random_setup(random);
-        if (rows(setup) == 0) continue;
+        if (rows_of(setup) == 0) continue;
         const Epochs alone = run(setup, 1, 1);
         setup.sharing = train::LaneSharing::divided;
         const auto from = static_cast<std::int64_t>(
@@ -138,7 +138,7 @@ TEST_CASE("an epoch ends with a step that has a batch") {
     PhiloxStream random(29);
     for (int trial = 0; trial < 20; ++trial) {
         const Setup setup = random_setup(random);
-        if (rows(setup) == 0) continue;
+        if (rows_of(setup) == 0) continue;
         const Epochs epochs = run(setup, 2, 1);
         std::size_t used = 0;
         for (const Content& lane : epochs.steps.back()) used += std::get<0>(lane).size();

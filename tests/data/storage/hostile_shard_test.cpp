@@ -58,7 +58,7 @@ std::uint64_t read_all(const std::string& path, const ShardIdentity& identity) {
 }
 
 template <class Action>
-std::string complaint(Action action) {
+std::string damage_told(Action action) {
     try {
         action();
     } catch (const Error& error) {
@@ -90,7 +90,7 @@ void change(const std::string& path, const Change& action) {
 std::string after(const Change& action) {
     Prepared data;
     change(data.path, action);
-    std::string message = complaint([&] { read_all(data.path, data.identity); });
+    std::string message = damage_told([&] { read_all(data.path, data.identity); });
     if (message != "no error") CHECK(says(message, data.path, ""));
     return message;
 }
@@ -297,7 +297,7 @@ TEST_CASE("a pipe in place of a shard is refused instead of waited for") {
     Prepared data;
     fs::remove(data.path);
     REQUIRE(::mkfifo(data.path.c_str(), 0600) == 0);
-    CHECK(says(complaint([&] { read_all(data.path, data.identity); }), data.path,
+    CHECK(says(damage_told([&] { read_all(data.path, data.identity); }), data.path,
                "not a regular file"));
 }
 
@@ -307,14 +307,14 @@ TEST_CASE("a shard of another size than dataset.json says is refused") {
     const ShardIdentity identity = shard_identity(dataset, dataset.split("valid"), 0);
     CHECK(read_all(data.path, identity) == read_all(data.path, data.identity));
     std::ofstream(data.path, std::ios::app) << "more";
-    CHECK(says(complaint([&] { read_all(data.path, identity); }), data.path,
+    CHECK(says(damage_told([&] { read_all(data.path, identity); }), data.path,
                "bytes where dataset.json says"));
 }
 
 TEST_CASE("the index is checked as the shards are") {
     const auto read = [](Prepared& data, const Change& action) {
         change(data.folder / "index.h5", action);
-        return complaint([&] {
+        return damage_told([&] {
             const Dataset dataset = Dataset::open(data.folder.path());
             LengthIndex index(dataset, dataset.split("valid"));
             std::vector<RowExtent> extents;

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Prepared {
-    explicit Prepared(int rows = 500, int shards = 2) {
+struct StoredRows {
+    explicit StoredRows(int rows = 500, int shards = 2) {
         tests::write_dataset(folder.path(), tests::random_shard(1, rows, 40),
                              tests::random_shard(2, 30, 40), shards);
     }
@@ -59,7 +59,7 @@ std::string complaint(Action action) {
     return "no error";
 }
 
-std::string training_complaint(const Prepared& data, int num_workers = 0) {
+std::string training_complaint(const StoredRows& data, int num_workers = 0) {
     return complaint([&] {
         const Dataset dataset = data.open();
         run_epoch(*open_step_source({&dataset, 1}, two_lanes(num_workers)), 2);
@@ -88,7 +88,7 @@ void set_attribute(const std::string& path, const char* name, std::int64_t value
 }  // namespace
 
 TEST_CASE("an epoch of shards uses every row once, with the tokens that were written") {
-    const Prepared data;
+    const StoredRows data;
     const Dataset dataset = data.open();
     for (const int workers : {0, 2}) {
         const auto source = open_step_source({&dataset, 1}, two_lanes(workers));
@@ -114,7 +114,7 @@ TEST_CASE("an epoch of shards uses every row once, with the tokens that were wri
 }
 
 TEST_CASE("with as many lanes as shards a rank reads its own file alone") {
-    const Prepared data;
+    const StoredRows data;
     fs::remove(data.shard("train-00001-of-00002.h5"));
     StepLoaderOptions options = two_lanes();
     options.world = 2;
@@ -128,7 +128,7 @@ TEST_CASE("with as many lanes as shards a rank reads its own file alone") {
 }
 
 TEST_CASE("loaders of several threads do not disturb one another") {
-    const Prepared data(300, 3);
+    const StoredRows data(300, 3);
     const Dataset dataset = data.open();
     std::vector<Coverage> covered(4);
     {
@@ -142,7 +142,7 @@ TEST_CASE("loaders of several threads do not disturb one another") {
 }
 
 TEST_CASE("evaluation by lanes has the same micro-batches on any number of ranks") {
-    const Prepared data(100, 2);
+    const StoredRows data(100, 2);
     const Dataset dataset = data.open();
     const auto batches = [&](int world) {
         EvalLoaderOptions options;
@@ -166,7 +166,7 @@ TEST_CASE("evaluation by lanes has the same micro-batches on any number of ranks
 }
 
 TEST_CASE("evaluation reads every alternative label as written") {
-    const Prepared data;
+    const StoredRows data;
     EvalLoaderOptions options;
     options.references = ReferenceText::read;
     const Dataset dataset = data.open();
@@ -187,7 +187,7 @@ TEST_CASE("a folder that is not a data set is named, and how to make one") {
     CHECK(says(complaint([] { Dataset::open("/nowhere/at/all"); }), "/nowhere/at/all: no such"));
     const tests::ScratchFolder empty;
     CHECK(says(complaint([&] { Dataset::open(empty.path()); }), "lockstep prepare"));
-    const Prepared data;
+    const StoredRows data;
     CHECK(says(complaint([&] { Dataset::open(data.shard()); }), "not a folder"));
     CHECK(says(complaint([&] { data.open().split("test"); }), "train, valid"));
     CHECK(data.open().has_split("valid"));
@@ -195,7 +195,7 @@ TEST_CASE("a folder that is not a data set is named, and how to make one") {
 }
 
 TEST_CASE("a missing, empty or foreign shard is named") {
-    const Prepared data;
+    const StoredRows data;
     const std::string path = data.shard();
     std::ofstream(path, std::ios::trunc).close();
     CHECK(says(training_complaint(data), path + ": the data shard is empty"));
@@ -206,13 +206,13 @@ TEST_CASE("a missing, empty or foreign shard is named") {
 }
 
 TEST_CASE("a truncated shard is named") {
-    const Prepared data;
+    const StoredRows data;
     fs::resize_file(data.shard(), fs::file_size(data.shard()) / 2);
     CHECK(says(training_complaint(data, 1), data.shard()));
 }
 
 TEST_CASE("damaged tokens are found by their checksum") {
-    const Prepared data(20'000, 2);
+    const StoredRows data(20'000, 2);
     damage(data.shard(), static_cast<std::streamoff>(fs::file_size(data.shard()) / 2));
     const std::string message = training_complaint(data);
     CHECK(says(message, data.shard()));
@@ -222,7 +222,7 @@ TEST_CASE("damaged tokens are found by their checksum") {
 }
 
 TEST_CASE("a shard of another data set, format or number is refused") {
-    const Prepared data;
+    const StoredRows data;
     Dataset dataset = data.open();
     DatasetInfo other = dataset.info();
     other.dictionary_hash = "fedcba9876543210";
@@ -239,7 +239,7 @@ TEST_CASE("a shard of another data set, format or number is refused") {
 }
 
 TEST_CASE("options that cannot work are named before anything is read") {
-    const Prepared data;
+    const StoredRows data;
     const Dataset dataset = data.open();
     StepLoaderOptions options = two_lanes(-1);
     CHECK(says(complaint([&] { open_step_source({&dataset, 1}, options); }), "--num-workers -1"));

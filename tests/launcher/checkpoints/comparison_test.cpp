@@ -48,7 +48,7 @@ TEST_CASE_FIXTURE(TwoRuns, "the same state is equal, whenever and wherever it wa
     CHECK_FALSE(same.differs());
     CHECK(same.tensors.equal == 4);
     CHECK(same.versions.size() == 1);
-    contains(text(same), "equal: 4 tensors bit for bit\n");
+    check_contains(text(same), "equal: 4 tensors bit for bit\n");
 }
 
 TEST_CASE_FIXTURE(TwoRuns, "options, state and tensors that differ are told with both values") {
@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(TwoRuns, "a tolerance lets small differences pass, of small an
     a.master[2] = 0;
     b.master[2] = 0.0009F;
     CHECK(compared(0.001).differs() == false);
-    contains(text(compared(0.001)), "equal within 0.001: 1 of 4 tensors differ by no more");
+    check_contains(text(compared(0.001)), "equal within 0.001: 1 of 4 tensors differ by no more");
     CHECK(compared(0.0008).differs());
     CHECK(compared(0.0008).tensors.differing.front().differing == 2);
     b.record.trainer.step = 11;
@@ -106,11 +106,12 @@ TEST_CASE_FIXTURE(TwoRuns, "only tensors that differ by more than the tolerance 
     b.optimizer_values[3] += 0.001F;
     const Comparison different = compared(0.01);
     const std::string told = text(different);
-    contains(told, "  layer.weight  [3, 4]  1 of 12    0.125");
+    check_contains(told, "  layer.weight  [3, 4]  1 of 12    0.125");
     CHECK_MESSAGE(told.find("exp_avg") == std::string::npos, told);
-    contains(told, ", 1 of 4 tensors by more than 0.01; 1 by no more\n");
+    check_contains(told, ", 1 of 4 tensors by more than 0.01; 1 by no more\n");
     CHECK(parse_json(json_text(different)).at("tensors_within_tolerance") == 1);
-    contains(text(compared()), "different: 0 options, 0 values of the state, 2 of 4 tensors\n");
+    check_contains(text(compared()),
+                   "different: 0 options, 0 values of the state, 2 of 4 tensors\n");
 }
 
 TEST_CASE_FIXTURE(TwoRuns, "bits are compared: of what is not a number, and of both zeros") {
@@ -133,7 +134,7 @@ TEST_CASE_FIXTURE(TwoRuns, "weights are compared alone with a file, also of anot
     const Comparison weights = compare(folder / "a", folder / "a/model.safetensors", 0);
     CHECK_FALSE(weights.differs());
     CHECK(weights.tensors.equal == 2);
-    contains(text(weights), "note: B has weights alone");
+    check_contains(text(weights), "note: B has weights alone");
     train::ParameterTable other;
     other.add("layer.weight", {4, 3}, 0, train::WeightDecay::apply);
     std::vector<float> values(other.flat_size());
@@ -154,9 +155,11 @@ TEST_CASE_FIXTURE(TwoRuns, "checkpoints of two format versions are compared") {
 TEST_CASE_FIXTURE(TwoRuns, "what is damaged or nothing of the kind is refused") {
     (void)compared();
     const std::string a_path = folder / "a";
-    contains(failure(ErrorKind::config, [&] { compare(a_path, folder / "none", 0); }),
-             "does not exist");
-    contains(failure(ErrorKind::config, [&] { compare(folder.path(), a_path, 0); }), "is neither");
+    check_contains(failure(ErrorKind::config, [&] { compare(a_path, folder / "none", 0); }),
+                   "does not exist");
+    check_contains(failure(ErrorKind::config, [&] { compare(folder.path(), a_path, 0); }),
+                   "is neither");
     flip_last(folder / "b/model.safetensors");
-    contains(failure(ErrorKind::data, [&] { compare(a_path, folder / "b", 0); }), "is damaged");
+    check_contains(failure(ErrorKind::data, [&] { compare(a_path, folder / "b", 0); }),
+                   "is damaged");
 }

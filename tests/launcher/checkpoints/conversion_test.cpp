@@ -38,19 +38,20 @@ struct Conversions : SavedModel {
 
 TEST_CASE_FIXTURE(Conversions, "a checkpoint of format version 1 becomes one of version 2") {
     const std::string to = folder / "step-00000007";
-    contains(convert_to(old_format, to), "in format version 2");
+    check_contains(convert_to(old_format, to), "in format version 2");
     SavedRun saved(7), loaded(8);
     const auto record = train::load_checkpoint(to, loaded.tensors());
     CHECK(loaded.same_tensors(saved));
     CHECK(record.options_json == saved.record.options_json);
     CHECK(fs::exists(to + "/part-00000.safetensors"));
     CHECK_FALSE(compare(old_format, to, 0).differs());
-    contains(refusal(ErrorKind::config, old_format, to), "exists; choose another name, or give");
+    check_contains(refusal(ErrorKind::config, old_format, to),
+                   "exists; choose another name, or give");
     convert_to(to, to, Existing::overwrite);  // in its own place
     CHECK_FALSE(compare(old_format, to, 0).differs());
     CHECK(folder.names() == Names{"step-00000007"});
-    contains(refusal(ErrorKind::config, old_format, folder / "step-00000008"),
-             "the checkpoint is of step 7; name it step-00000007");
+    check_contains(refusal(ErrorKind::config, old_format, folder / "step-00000008"),
+                   "the checkpoint is of step 7; name it step-00000007");
 }
 
 TEST_CASE_FIXTURE(Conversions, "weights go into a model folder under its lock") {
@@ -60,7 +61,7 @@ TEST_CASE_FIXTURE(Conversions, "weights go into a model folder under its lock") 
     {
         const train::FolderLock run(model, train::this_process(),
                                     {[](const std::string&) {}, [] { return false; }});
-        contains(refusal(ErrorKind::config, old_format, to), model);
+        check_contains(refusal(ErrorKind::config, old_format, to), model);
         CHECK_FALSE(fs::exists(to));
     }
     convert_to(old_format, to);
@@ -74,8 +75,8 @@ TEST_CASE_FIXTURE(Conversions, "a checkpoint is put into a model folder under it
     train::verify_checkpoint(checkpoint(7));
     CHECK(folder.names("model") == Names{"config.json", "checkpoints"});
     write_text(model + "/run.lock", train::to_json(train::this_process()));
-    contains(refusal(ErrorKind::config, old_format, checkpoint(7), Existing::overwrite),
-             " trains there since ");
+    check_contains(refusal(ErrorKind::config, old_format, checkpoint(7), Existing::overwrite),
+                   " trains there since ");
 }
 
 TEST_CASE_FIXTURE(Conversions, "weights are taken out into one plain file") {
@@ -87,7 +88,7 @@ TEST_CASE_FIXTURE(Conversions, "weights are taken out into one plain file") {
     CHECK(stored.has_checksum());
     CHECK(stored.tensors().size() == 2);
     CHECK_FALSE(compare(from, to, 0).differs());
-    contains(refusal(ErrorKind::config, from, to), "exists");
+    check_contains(refusal(ErrorKind::config, from, to), "exists");
     flip_last(to);
     convert_to(from, to, Existing::overwrite);
     CHECK_FALSE(compare(from, to, 0).differs());
@@ -100,8 +101,8 @@ TEST_CASE_FIXTURE(Conversions, "the folder of the result is made") {
     CHECK_FALSE(compare(from, folder / "a/b/weights.safetensors", 0).differs());
     CHECK_FALSE(compare(from, folder / "c/d/step-00000010", 0).differs());
     write_text(folder / "file", "x");
-    contains(refusal(ErrorKind::config, from, folder / "file/weights.safetensors"),
-             folder / "file" + " is a file; choose another name");
+    check_contains(refusal(ErrorKind::config, from, folder / "file/weights.safetensors"),
+                   folder / "file" + " is a file; choose another name");
     (void)refusal(ErrorKind::config, from, folder / "e/step-00000011");
     CHECK_FALSE(fs::exists(folder / "e"));
 }
@@ -122,15 +123,16 @@ TEST_CASE_FIXTURE(Conversions, "a full disk leaves nothing, and what was there")
     const auto before = folder.names();
     for (const rlim_t bytes : {10, 150, 250}) {
         const FileSizeLimit limit(bytes);
-        contains(refusal(ErrorKind::io, from, folder / "weights.safetensors"), "File too large");
-        contains(refusal(ErrorKind::io, from, folder / "step-00000010"), "File too large");
+        check_contains(refusal(ErrorKind::io, from, folder / "weights.safetensors"),
+                       "File too large");
+        check_contains(refusal(ErrorKind::io, from, folder / "step-00000010"), "File too large");
     }
     CHECK(folder.names() == before);
     const std::string to = folder / "weights.safetensors";
     write_text(to, "the older one");
     {
         const FileSizeLimit limit(150);
-        contains(refusal(ErrorKind::io, from, to, Existing::overwrite), "File too large");
+        check_contains(refusal(ErrorKind::io, from, to, Existing::overwrite), "File too large");
     }
     CHECK(read_text(to) == "the older one");
 }
@@ -141,17 +143,19 @@ TEST_CASE_FIXTURE(Conversions, "what cannot be done is refused before anything i
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     write_text(folder / "step-00000010/notes", "x");
     const auto before = folder.names();
-    contains(refusal(ErrorKind::config, weights, folder / "step-00000011"), "has weights alone");
-    contains(refusal(ErrorKind::config, from, folder / "step-00000010/notes/x", Existing::refuse),
-             "no config.json describes");
-    contains(refusal(ErrorKind::config, from, folder / "step-00000010", Existing::overwrite),
-             "is no checkpoint, and is not replaced");
-    contains(refusal(ErrorKind::config, weights, folder / "new"), "give --like");
-    contains(refusal(ErrorKind::io, from, pipe, Existing::overwrite), "no regular file");
-    contains(refusal(ErrorKind::config, folder / "none", folder / "new"), "does not exist");
-    contains(refusal(ErrorKind::config, folder.path(), folder / "new"), "is neither");
+    check_contains(refusal(ErrorKind::config, weights, folder / "step-00000011"),
+                   "has weights alone");
+    check_contains(
+        refusal(ErrorKind::config, from, folder / "step-00000010/notes/x", Existing::refuse),
+        "no config.json describes");
+    check_contains(refusal(ErrorKind::config, from, folder / "step-00000010", Existing::overwrite),
+                   "is no checkpoint, and is not replaced");
+    check_contains(refusal(ErrorKind::config, weights, folder / "new"), "give --like");
+    check_contains(refusal(ErrorKind::io, from, pipe, Existing::overwrite), "no regular file");
+    check_contains(refusal(ErrorKind::config, folder / "none", folder / "new"), "does not exist");
+    check_contains(refusal(ErrorKind::config, folder.path(), folder / "new"), "is neither");
     flip_last(weights);
-    contains(refusal(ErrorKind::data, from, folder / "x.safetensors"), "checksum");
+    check_contains(refusal(ErrorKind::data, from, folder / "x.safetensors"), "checksum");
     CHECK(folder.names() == before);
 }
 
@@ -162,9 +166,9 @@ TEST_CASE_FIXTURE(Conversions, "files of tensors that no model has are refused i
                              std::vector<train::TensorToWrite>{
                                  {"n", {1}, HostView<const std::uint64_t>(whole.data(), 1)}},
                              {});
-    contains(refusal(ErrorKind::data, from, to), "has whole numbers for n");
+    check_contains(refusal(ErrorKind::data, from, to), "has whole numbers for n");
     train::write_safetensors(
         from, std::vector<train::TensorToWrite>{{"n", {0}, HostView<const float>(nullptr, 0)}}, {});
-    contains(refusal(ErrorKind::data, from, to), "n: has no elements");
+    check_contains(refusal(ErrorKind::data, from, to), "n: has no elements");
     CHECK_FALSE(fs::exists(to));
 }

@@ -130,14 +130,15 @@ TEST_CASE_FIXTURE(SavedModel, "names that are not UTF-8 are listed, also in JSON
 }
 
 TEST_CASE_FIXTURE(SavedModel, "what is no model folder is refused, and an empty one is listed") {
-    contains(failure(ErrorKind::config, [&] { list_checkpoints(folder / "none"); }), "no folder");
-    contains(failure(ErrorKind::config, [&] { list_checkpoints(folder.path()); }),
-             "holds neither config.json nor checkpoints");
+    check_contains(failure(ErrorKind::config, [&] { list_checkpoints(folder / "none"); }),
+                   "no folder");
+    check_contains(failure(ErrorKind::config, [&] { list_checkpoints(folder.path()); }),
+                   "holds neither config.json nor checkpoints");
     write_text(model + "/config.json", "{}");
     CHECK(text(list_checkpoints(model)) ==
           model + "\nno weights yet (model.safetensors)\nno checkpoints\n");
     fs::create_symlink(folder / "unmounted", model + "/checkpoints");
-    contains(failure(ErrorKind::io, [&] { list_checkpoints(model); }), "cannot be read");
+    check_contains(failure(ErrorKind::io, [&] { list_checkpoints(model); }), "cannot be read");
 }
 
 TEST_CASE_FIXTURE(SavedModel, "the run that has the folder is named") {

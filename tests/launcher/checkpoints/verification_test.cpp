@@ -97,15 +97,15 @@ TEST_CASE_FIXTURE(SavedModel, "every file that is damaged is named") {
     fs::remove(saved + "/part-00000.safetensors");
     write_text(saved + "/state.json", "{}");
     const std::string found = findings(saved);
-    contains(found, saved + "/model.safetensors: is damaged: its checksum");
-    contains(found, saved + "/part-00000.safetensors: is missing");
-    contains(found, saved + "/state.json: is damaged: it has 2 bytes");
+    check_contains(found, saved + "/model.safetensors: is damaged: its checksum");
+    check_contains(found, saved + "/part-00000.safetensors: is missing");
+    check_contains(found, saved + "/state.json: is damaged: it has 2 bytes");
     CHECK(text(one_of(saved)).starts_with("BAD      " + saved));
     save_best();
     flip_last(model + "/model.safetensors");
-    contains(findings(model + "/model.safetensors"), "is damaged: its tensors do not have");
+    check_contains(findings(model + "/model.safetensors"), "is damaged: its tensors do not have");
     write_text(saved + "/manifest.json", read_text(saved + "/manifest.json").substr(0, 30));
-    contains(findings(saved), "manifest.json: is damaged: not a JSON object");
+    check_contains(findings(saved), "manifest.json: is damaged: not a JSON object");
 }
 
 TEST_CASE_FIXTURE(SavedModel, "a file that is missing or cut is one finding") {
@@ -127,10 +127,11 @@ TEST_CASE_FIXTURE(SavedModel, "pieces that leave a hole or overlap are named") {
     CHECK(one_of(checkpoint(10)).verdict == Verdict::good);
     fs::remove_all(checkpoint(10));
     write_pieces(checkpoint(10), run, {{0, 5}, {7, 6}});
-    contains(findings(checkpoint(10)), "elements 5 to 6 of layer.weight.exp_avg are in no part");
+    check_contains(findings(checkpoint(10)),
+                   "elements 5 to 6 of layer.weight.exp_avg are in no part");
     fs::remove_all(checkpoint(10));
     write_pieces(checkpoint(10), run, {{0, 5}, {3, 10}});
-    contains(findings(checkpoint(10)), "elements 3 to 4 of layer.weight.exp_avg are also in");
+    check_contains(findings(checkpoint(10)), "elements 3 to 4 of layer.weight.exp_avg are also in");
 }
 
 TEST_CASE_FIXTURE(SavedModel, "values that are not finite are counted and named") {
@@ -171,7 +172,7 @@ TEST_CASE_FIXTURE(SavedModel, "a checkpoint that a run removes meanwhile is no d
     CHECK(good);
     REQUIRE(all.size() == 2);
     CHECK(all[1].verdict == Verdict::gone);
-    contains(text(all[1]), checkpoint(10) + ": it was removed meanwhile");
+    check_contains(text(all[1]), checkpoint(10) + ": it was removed meanwhile");
 }
 
 TEST_CASE_FIXTURE(SavedModel,
@@ -200,6 +201,6 @@ TEST_CASE_FIXTURE(SavedModel, "files of any kind and content end in a finding") 
         write_text(file, content);
         CHECK(one_of(file).verdict == Verdict::bad);
     }
-    contains(failure(ErrorKind::config, [&] { all_of(folder / "none"); }), "does not exist");
-    contains(failure(ErrorKind::config, [&] { all_of(folder.path()); }), "is neither");
+    check_contains(failure(ErrorKind::config, [&] { all_of(folder / "none"); }), "does not exist");
+    check_contains(failure(ErrorKind::config, [&] { all_of(folder.path()); }), "is neither");
 }

@@ -55,8 +55,8 @@ const json stored = {{"data", "/tmp"},
                      {"beam-length-penalty", "0.4"}};
 
 // A small model of dialogues whose rows are cut.
-struct Trained : ValidatedDialogues {
-    Trained() : ValidatedDialogues(60) {
+struct TrainedOnCutRows : ValidatedDialogues {
+    TrainedOnCutRows() : ValidatedDialogues(60) {
         const auto run = run_line(
             "train --embedding-size 16 --n-layers 1 --n-heads 2 --ffn-size 16 --threads 1 "
             "--n-positions 64 --text-truncate 12 --label-truncate 7 -bs 8 --eval-batchsize 5 "
@@ -134,7 +134,7 @@ TEST_CASE("a model of fp16 computes without a GPU in what the CPU has, unless fp
 }
 
 TEST_CASE("training keeps in the model's folder what its text and replies were made with") {
-    const Trained trained;
+    const TrainedOnCutRows trained;
     const json defaults = trained.config().at("defaults");
     CHECK(defaults.at("data") == std::filesystem::absolute(trained.data).string());
     CHECK(defaults.at("text-truncate") == "12");
@@ -150,7 +150,7 @@ TEST_CASE("training keeps in the model's folder what its text and replies were m
 }
 
 TEST_CASE("a checkpoint tells the value of every option, given or not") {
-    const Trained trained;
+    const TrainedOnCutRows trained;
     const json values =
         parse_json(read_text(trained.model + "/checkpoints/step-00000004/state.json"))
             .at("options")
@@ -164,7 +164,7 @@ TEST_CASE("a checkpoint tells the value of every option, given or not") {
 }
 
 TEST_CASE("eval without further options gives the run's own validation figures") {
-    const Trained trained;
+    const TrainedOnCutRows trained;
     json validation;
     std::istringstream lines(read_text(trained.model + "/metrics.jsonl"));
     for (std::string line; std::getline(lines, line);) {

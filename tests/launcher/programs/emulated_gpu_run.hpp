@@ -43,8 +43,4 @@ struct EmulatedGpuRuns {
     }
 };
 
-inline bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 }  // namespace lockstep::tests

@@ -11,10 +11,6 @@ using namespace lockstep::tests;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 // Two launchers, as on two hosts, of two ranks that train; `meanwhile` is shell that runs beside
 // them and knows $node1, the second launcher.
 ProgramResult two_launchers(const ScratchFolder& scratch, const std::string& options,

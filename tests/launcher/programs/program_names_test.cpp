@@ -21,7 +21,7 @@ std::string name_of(std::string_view called) {
 }
 
 // The one line that refuses a program's name.
-std::string refusal(const std::string& name) {
+std::string refusal_of(const std::string& name) {
     const auto run = run_line("lockstep " + name + " --task convai2 -bs 8");
     CHECK(run.code == 2);
     CHECK(run.out.empty());
@@ -88,26 +88,26 @@ TEST_CASE("ParlAI's other programs are refused by what to do instead") {
                              "vacuum",
                              "verify_data"}) {
         CAPTURE(name);
-        CHECK(refusal(name) ==
+        CHECK(refusal_of(name) ==
               std::string(name) + ": no such program; " + instead_of_parlai_program(name) + "\n");
         CHECK_FALSE(instead_of_parlai_program(name).empty());
         CHECK(name_of(name).empty());
     }
-    CHECK(refusal("interactive_web") ==
+    CHECK(refusal_of("interactive_web") ==
           "interactive_web: no such program; talk to a model in the terminal: lockstep interactive "
           "-mf MODEL\n");
 }
 
 TEST_CASE("a mistyped program names the one that was meant, another word all of them") {
-    CHECK(refusal("trian") ==
+    CHECK(refusal_of("trian") ==
           "trian: no such program; did you mean train? (lockstep help lists all)\n");
-    CHECK(refusal("eval_modle").find("did you mean eval_model?") != std::string::npos);
-    CHECK(refusal("--verison").starts_with("--verison: no such program; did you mean version?"));
-    CHECK(refusal("swim").find("lockstep has prepare, build_dict") != std::string::npos);
+    CHECK(refusal_of("eval_modle").find("did you mean eval_model?") != std::string::npos);
+    CHECK(refusal_of("--verison").starts_with("--verison: no such program; did you mean version?"));
+    CHECK(refusal_of("swim").find("lockstep has prepare, build_dict") != std::string::npos);
 }
 
 TEST_CASE("a name cannot write to the terminal") {
-    const std::string told = refusal("no\x1b[31m\x07");
+    const std::string told = refusal_of("no\x1b[31m\x07");
     CHECK(told.starts_with("no\\x1b[31m\\x07: no such program; "));
     CHECK(told.find_first_of("\x1b\x07") == std::string::npos);
 }

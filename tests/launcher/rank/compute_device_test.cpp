@@ -9,6 +9,7 @@
 #include "launcher/options/run_command.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/launcher/rank/local_rank.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -26,14 +27,6 @@ RunConfig config_of(const std::string& more) {
         at = end + 1;
     }
     return *parse_run(Task::train, "", words);
-}
-
-comm::RankInfo local(int rank, int size) {
-    comm::RankInfo rank_info;
-    rank_info.rank = rank_info.local_rank = rank;
-    rank_info.size = rank_info.local_size = size;
-    rank_info.host = "node1";
-    return rank_info;
 }
 
 Gpus seen(std::vector<device::GpuIdentity> visible, const std::string& absent) {
@@ -69,63 +62,65 @@ std::string refusal(const std::string& options, const comm::RankInfo& rank_info,
     return refusal([&] { (void)choose_gpu(config_of(options), rank_info, gpus); });
 }
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a GPU is taken where one is visible, by local rank, unless the CPU is asked for") {
-    const auto gpu = choose_gpu(config_of(""), local(1, 2), two);
+    const auto gpu = choose_gpu(config_of(""), tests::local_rank(1, 2), two);
     REQUIRE(gpu.has_value());
     CHECK(gpu->number == 1);
     CHECK(gpu->identity.uuid == "GPU-b");
-    CHECK_FALSE(choose_gpu(config_of(""), local(0, 2), none).has_value());
-    CHECK_FALSE(choose_gpu(config_of("--device cpu"), local(0, 2), two).has_value());
-    CHECK(choose_gpu(config_of("--device cuda"), local(0, 2), two)->number == 0);
-    CHECK(choose_gpu(config_of("--allow-shared-gpu"), local(2, 3), two)->number == 0);
+    CHECK_FALSE(choose_gpu(config_of(""), tests::local_rank(0, 2), none).has_value());
+    CHECK_FALSE(choose_gpu(config_of("--device cpu"), tests::local_rank(0, 2), two).has_value());
+    CHECK(choose_gpu(config_of("--device cuda"), tests::local_rank(0, 2), two)->number == 0);
+    CHECK(choose_gpu(config_of("--allow-shared-gpu"), tests::local_rank(2, 3), two)->number == 0);
 }
 
 TEST_CASE("GPUs that are there and cannot compute are refused, not passed over for the CPU") {
-    CHECK(choose_gpu(config_of(""), local(0, 1), sound()).has_value());
+    CHECK(choose_gpu(config_of(""), tests::local_rank(0, 1), sound()).has_value());
     Gpus old = sound();
     old.build = {13000, "80 90a-real 100-real"};
     old.visible.clear();  // as CUDA says then
-    const std::string too_old = refusal("", local(0, 1), old);
+    const std::string too_old = refusal("", tests::local_rank(0, 1), old);
     CHECK(too_old ==
           "the GPUs of node1 cannot compute: the NVIDIA driver serves CUDA 12.2 at most, and this "
           "program is built with CUDA 13.0: install driver 580 or newer, or take a build with CUDA "
           "12, or give --device cpu");
-    CHECK(refusal("--device cuda", local(0, 1), old) == too_old);
-    CHECK(refusal("--device cpu", local(0, 1), old) == "accepted");
+    CHECK(refusal("--device cuda", tests::local_rank(0, 1), old) == too_old);
+    CHECK(refusal("--device cpu", tests::local_rank(0, 1), old) == "accepted");
 
     Gpus without_kernels = sound();
     without_kernels.build.targets = "90a-real 100-real";
     without_kernels.visible.push_back({"GPU-b", "0000:18:00.0", "NVIDIA A100", 0, 80});
-    CHECK(
-        contains(refusal("", local(0, 1), without_kernels),
-                 "NVIDIA A100 has compute capability 8.0, and this program's kernels are for 9.0, "
-                 "10.0: build it with -DCMAKE_CUDA_ARCHITECTURES=80"));
+    CHECK(tests::contains(
+        refusal("", tests::local_rank(0, 1), without_kernels),
+        "NVIDIA A100 has compute capability 8.0, and this program's kernels are for 9.0, "
+        "10.0: build it with -DCMAKE_CUDA_ARCHITECTURES=80"));
 
     Gpus without_products = sound();
     without_products.products = "GPUs need libcublasLt.so.12";
-    CHECK(contains(refusal("", local(0, 1), without_products), "GPUs need libcublasLt.so.12"));
+    CHECK(tests::contains(refusal("", tests::local_rank(0, 1), without_products),
+                          "GPUs need libcublasLt.so.12"));
 }
 
 TEST_CASE("a GPU that is not there, and what the CPU cannot do, are refused in one line") {
-    const std::string asked = refusal("--device cuda", local(0, 1), none);
-    CHECK(contains(asked, "--device cuda on node1: no driver"));
-    CHECK(contains(asked, "--device cpu"));
-    CHECK(contains(refusal("", local(2, 3), two), "2 GPUs are visible on node1 for 3 ranks"));
-    CHECK(contains(refusal("--precision fp16", local(0, 1), none), "--precision bf16"));
-    CHECK(contains(refusal("--fp16 --device cpu", local(0, 1), two), "fp16 is for GPUs"));
+    const std::string asked = refusal("--device cuda", tests::local_rank(0, 1), none);
+    CHECK(tests::contains(asked, "--device cuda on node1: no driver"));
+    CHECK(tests::contains(asked, "--device cpu"));
+    CHECK(tests::contains(refusal("", tests::local_rank(2, 3), two),
+                          "2 GPUs are visible on node1 for 3 ranks"));
+    CHECK(tests::contains(refusal("--precision fp16", tests::local_rank(0, 1), none),
+                          "--precision bf16"));
+    CHECK(tests::contains(refusal("--fp16 --device cpu", tests::local_rank(0, 1), two),
+                          "fp16 is for GPUs"));
     for (const std::string option : {"tf32", "autotune", "allow-shared-gpu"})
-        CHECK(contains(refusal("--" + option, local(0, 1), none), "--" + option));
-    CHECK(contains(refusal("--cuda-graphs on", local(0, 1), none), "--cuda-graphs on"));
-    CHECK(
-        contains(refusal("--gpu-backend staged", local(0, 1), none), "--gpu-backend is for GPUs"));
-    CHECK(refusal("--cuda-graphs off", local(0, 1), none) == "accepted");
-    CHECK(refusal("--tf32 --autotune --fp16", local(0, 1), two) == "accepted");
+        CHECK(
+            tests::contains(refusal("--" + option, tests::local_rank(0, 1), none), "--" + option));
+    CHECK(tests::contains(refusal("--cuda-graphs on", tests::local_rank(0, 1), none),
+                          "--cuda-graphs on"));
+    CHECK(tests::contains(refusal("--gpu-backend staged", tests::local_rank(0, 1), none),
+                          "--gpu-backend is for GPUs"));
+    CHECK(refusal("--cuda-graphs off", tests::local_rank(0, 1), none) == "accepted");
+    CHECK(refusal("--tf32 --autotune --fp16", tests::local_rank(0, 1), two) == "accepted");
 }
 
 TEST_CASE(
@@ -135,16 +130,16 @@ TEST_CASE(
     const std::string why = "computing on the CPU of node1: no GPU is usable here (no driver)";
     Gpus blind = none;
     blind.build = {12040, "80"};
-    CHECK(why_on_cpu(config_of(""), local(0, 1), blind, root / "").empty());
+    CHECK(why_on_cpu(config_of(""), tests::local_rank(0, 1), blind, root / "").empty());
     std::filesystem::create_directories(device);
     write_text(device + "/vendor", "0x10de\n");
     write_text(device + "/class", "0x030200\n");
-    CHECK(why_on_cpu(config_of(""), local(0, 1), blind, root / "") == why);
+    CHECK(why_on_cpu(config_of(""), tests::local_rank(0, 1), blind, root / "") == why);
     blind.driver = 12020;  // it hides what it has
-    CHECK(why_on_cpu(config_of(""), local(0, 1), blind, root / "none") == why);
-    CHECK(why_on_cpu(config_of("--device cpu"), local(0, 1), blind).empty());
-    CHECK(why_on_cpu(config_of(""), local(0, 1), none).empty());  // built without CUDA
-    CHECK(why_on_cpu(config_of(""), local(0, 1), sound()).empty());
+    CHECK(why_on_cpu(config_of(""), tests::local_rank(0, 1), blind, root / "none") == why);
+    CHECK(why_on_cpu(config_of("--device cpu"), tests::local_rank(0, 1), blind).empty());
+    CHECK(why_on_cpu(config_of(""), tests::local_rank(0, 1), none).empty());  // built without CUDA
+    CHECK(why_on_cpu(config_of(""), tests::local_rank(0, 1), sound()).empty());
 }
 
 TEST_CASE("what has no effect on a GPU is told") {
@@ -158,16 +153,17 @@ TEST_CASE("what has no effect on a GPU is told") {
     CHECK(idle("--tf32 --precision fp32 --autotune", 1).empty());
     CHECK(idle("--gpu-backend staged", 2).empty());
     REQUIRE(idle("--tf32 --gpu-backend staged", 1).size() == 2);
-    CHECK(contains(idle("--tf32", 2).front(), "--tf32 has no effect: products are of bf16"));
-    CHECK(contains(idle("--gpu-backend nccl", 1).front(), "--gpu-backend has no effect: one rank"));
+    CHECK(tests::contains(idle("--tf32", 2).front(), "--tf32 has no effect: products are of bf16"));
+    CHECK(tests::contains(idle("--gpu-backend nccl", 1).front(),
+                          "--gpu-backend has no effect: one rank"));
 }
 
 TEST_CASE("products are of the GPU's library where it computes") {
     Gpus gpus = sound();
     gpus.product_library = "cuBLASLt 12.4.5";
     ComputeDevice device;
-    CHECK_FALSE(contains(device.products(), "cuBLASLt"));
-    device.gpu = choose_gpu(config_of(""), local(0, 1), gpus);
+    CHECK_FALSE(tests::contains(device.products(), "cuBLASLt"));
+    device.gpu = choose_gpu(config_of(""), tests::local_rank(0, 1), gpus);
     CHECK(device.products() == "cuBLASLt 12.4.5");
 }
 
@@ -185,13 +181,14 @@ TEST_CASE("fp16 is asked for by either name, and brings ParlAI's loss scaling") 
     CHECK(lean.train.loss_scaling.floor == 1e-4F);
     CHECK(gpu_settings(lean, std::nullopt).master == train::Master::none);
     CHECK(config_of("--fp16 false").train.loss_scaling.kind == kernels::LossScaling::Kind::fixed);
-    CHECK(contains(refusal([] { config_of("--fp16 --precision bf16"); }), "--fp16 contradicts"));
-    CHECK(contains(refusal([] { config_of("--fp16-impl safe"); }), "--fp16-impl needs"));
+    CHECK(tests::contains(refusal([] { config_of("--fp16 --precision bf16"); }),
+                          "--fp16 contradicts"));
+    CHECK(tests::contains(refusal([] { config_of("--fp16-impl safe"); }), "--fp16-impl needs"));
 }
 
 TEST_CASE("GPUs compute in bf16 unless told otherwise, with the settings that were given") {
     const RunConfig config = config_of("--tf32 --autotune --timeout 7");
-    const auto gpu = choose_gpu(config, local(1, 2), two);
+    const auto gpu = choose_gpu(config, tests::local_rank(1, 2), two);
     CHECK(precision_of(config.precision, gpu) == train::Precision::bf16);
     const auto settings = gpu_settings(config, gpu);
     CHECK(settings.device == 1);
@@ -206,16 +203,16 @@ TEST_CASE("GPUs compute in bf16 unless told otherwise, with the settings that we
 TEST_CASE("ranks that do not all see a GPU, or that share one, hear of it on every rank") {
     const RunConfig config = config_of("");
     comm::run_as_threads(2, [&](comm::Communicator& ranks) {
-        const comm::RankInfo rank_info = local(ranks.rank(), 2);
+        const comm::RankInfo rank_info = tests::local_rank(ranks.rank(), 2);
         const auto agree = [&](const std::optional<GpuAssignment>& gpu) {
             return refusal([&] { agree_on_gpus(config, rank_info, gpu, ranks); });
         };
         CHECK(agree(std::nullopt) == "accepted");
         CHECK(agree(choose_gpu(config, rank_info, two)) == "accepted");
-        CHECK(contains(agree(choose_gpu(config, rank_info, ranks.rank() == 0 ? two : none)),
-                       "1 of 2 ranks see a GPU"));
+        CHECK(tests::contains(agree(choose_gpu(config, rank_info, ranks.rank() == 0 ? two : none)),
+                              "1 of 2 ranks see a GPU"));
         const GpuAssignment shared{0, two.visible[0]};
-        CHECK(contains(agree(shared), "rank 0 and rank 1 on node1 share GPU-a"));
+        CHECK(tests::contains(agree(shared), "rank 0 and rank 1 on node1 share GPU-a"));
         const auto allowed = config_of("--allow-shared-gpu");
         CHECK(refusal([&] { agree_on_gpus(allowed, rank_info, shared, ranks); }) == "accepted");
     });

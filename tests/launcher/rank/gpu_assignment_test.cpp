@@ -4,19 +4,12 @@
 #include <doctest/doctest.h>
 
 #include "runtime/core/error.hpp"
+#include "tests/launcher/rank/local_rank.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;
 
 namespace {
-
-comm::RankInfo local(int rank, int size) {
-    comm::RankInfo rank_info;
-    rank_info.rank = rank_info.local_rank = rank;
-    rank_info.size = rank_info.local_size = size;
-    rank_info.host = "node1";
-    return rank_info;
-}
 
 std::string refusal(const comm::RankInfo& rank_info, std::size_t visible, SharedGpu shared) {
     try {
@@ -42,7 +35,7 @@ TEST_CASE("a rank takes the GPU of its local rank, or the only one that it sees"
 }
 
 TEST_CASE("Slurm's ranks may see several GPUs each that are their own") {
-    comm::RankInfo third = local(2, 4);
+    comm::RankInfo third = tests::local_rank(2, 4);
     third.source = comm::RankSource::slurm;
     CHECK(assign_gpu(third, 2, SharedGpu::refused) == 0);
     third.local_rank = 3;
@@ -51,18 +44,18 @@ TEST_CASE("Slurm's ranks may see several GPUs each that are their own") {
 }
 
 TEST_CASE("too few GPUs are refused unless they may be shared") {
-    CHECK(assign_gpu(local(1, 2), 2, SharedGpu::refused) == 1);
-    const std::string few = refusal(local(2, 3), 2, SharedGpu::refused);
+    CHECK(assign_gpu(tests::local_rank(1, 2), 2, SharedGpu::refused) == 1);
+    const std::string few = refusal(tests::local_rank(2, 3), 2, SharedGpu::refused);
     CHECK(few.find("2 GPUs are visible on node1 for 3 ranks") != std::string::npos);
     CHECK(few.find("--allow-shared-gpu") != std::string::npos);
-    CHECK(assign_gpu(local(2, 3), 2, SharedGpu::allowed) == 0);
-    CHECK(refusal(local(0, 1), 0, SharedGpu::allowed).find("no GPU is visible on node1") !=
-          std::string::npos);
+    CHECK(assign_gpu(tests::local_rank(2, 3), 2, SharedGpu::allowed) == 0);
+    CHECK(refusal(tests::local_rank(0, 1), 0, SharedGpu::allowed)
+              .find("no GPU is visible on node1") != std::string::npos);
 }
 
 TEST_CASE("ranks that will all see the same GPUs are refused before they start") {
-    CHECK_NOTHROW(require_gpu_for_each(local(1, 2), 2, SharedGpu::refused));
-    CHECK_NOTHROW(require_gpu_for_each(local(1, 2), 1, SharedGpu::allowed));
-    CHECK_THROWS_WITH_AS(require_gpu_for_each(local(1, 2), 1, SharedGpu::refused),
+    CHECK_NOTHROW(require_gpu_for_each(tests::local_rank(1, 2), 2, SharedGpu::refused));
+    CHECK_NOTHROW(require_gpu_for_each(tests::local_rank(1, 2), 1, SharedGpu::allowed));
+    CHECK_THROWS_WITH_AS(require_gpu_for_each(tests::local_rank(1, 2), 1, SharedGpu::refused),
                          doctest::Contains("1 GPU is visible on node1 for 2 ranks"), Error);
 }

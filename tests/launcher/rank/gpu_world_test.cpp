@@ -5,6 +5,7 @@
 
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;
@@ -35,10 +36,6 @@ GpuWorld judged(const std::vector<GpuUser>& users,
     return judge_gpu_users(users, SharedGpu::allowed, choice);
 }
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("GPUs of which each rank has its own reduce by NCCL, and nothing is said") {
@@ -61,15 +58,16 @@ TEST_CASE("a GPU that ranks share is refused, or theirs with copies through the 
     auto users = eight();
     users[3].uuid = users[1].uuid;
     const std::string sharing = "rank 1 and rank 3 on node1 share GPU-1";
-    CHECK(contains(refusal(users, SharedGpu::refused, GpuBackendChoice::automatic), sharing));
-    CHECK(contains(refusal(users, SharedGpu::refused, GpuBackendChoice::automatic),
-                   "--allow-shared-gpu"));
+    CHECK(
+        tests::contains(refusal(users, SharedGpu::refused, GpuBackendChoice::automatic), sharing));
+    CHECK(tests::contains(refusal(users, SharedGpu::refused, GpuBackendChoice::automatic),
+                          "--allow-shared-gpu"));
     // NCCL_HOSTID or NCCL_MULTI_RANK_GPU_ENABLE may have it take them.
     CHECK(judged(users, GpuBackendChoice::nccl).backend == comm::GpuBackend::nccl);
     const GpuWorld world = judged(users);
     CHECK(world.backend == comm::GpuBackend::staged);
     REQUIRE(world.notes.size() == 1);
-    CHECK(contains(world.notes[0], "which is slow: " + sharing));
+    CHECK(tests::contains(world.notes[0], "which is slow: " + sharing));
 }
 
 TEST_CASE("parts of one GPU go through the host; a part for one rank alone is like a GPU") {
@@ -80,7 +78,7 @@ TEST_CASE("parts of one GPU go through the host; a part for one rank alone is li
     users[5].pci = users[4].pci;
     CHECK(parts_of_one_gpu(users) == "rank 4 and rank 5 on node2 have parts of GPU 0000:10:00.0");
     CHECK(judged(users).backend == comm::GpuBackend::staged);
-    CHECK(contains(judged(users).notes.at(0), parts_of_one_gpu(users)));
+    CHECK(tests::contains(judged(users).notes.at(0), parts_of_one_gpu(users)));
     CHECK(judged(users, GpuBackendChoice::nccl).backend == comm::GpuBackend::nccl);
 }
 
@@ -90,17 +88,17 @@ TEST_CASE("one host without NCCL makes all ranks copy through the host, and is n
     const GpuWorld world = judged(users);
     CHECK(world.backend == comm::GpuBackend::staged);
     REQUIRE(world.notes.size() == 1);
-    CHECK(
-        contains(world.notes[0], "which is slow: node2 has no NCCL to be used (install libnccl2)"));
-    CHECK(contains(refusal(users, SharedGpu::refused, GpuBackendChoice::nccl),
-                   "--gpu-backend nccl: node2 has no NCCL to be used (install libnccl2)"));
+    CHECK(tests::contains(world.notes[0],
+                          "which is slow: node2 has no NCCL to be used (install libnccl2)"));
+    CHECK(tests::contains(refusal(users, SharedGpu::refused, GpuBackendChoice::nccl),
+                          "--gpu-backend nccl: node2 has no NCCL to be used (install libnccl2)"));
 }
 
 TEST_CASE("copies through the host are to be had for the asking, and a lone rank needs neither") {
     const GpuWorld asked = judged(eight(), GpuBackendChoice::staged);
     CHECK(asked.backend == comm::GpuBackend::staged);
     REQUIRE(asked.notes.size() == 1);
-    CHECK(contains(asked.notes[0], "--gpu-backend staged"));
+    CHECK(tests::contains(asked.notes[0], "--gpu-backend staged"));
     GpuUser lone = eight().front();
     lone.without_nccl = "none";
     CHECK(judged({lone}).notes.empty());
@@ -115,14 +113,14 @@ TEST_CASE("unlike GPUs are told, and work") {
     const GpuWorld world = judged(users);
     CHECK(world.backend == comm::GpuBackend::nccl);
     REQUIRE(world.notes.size() == 1);
-    CHECK(contains(world.notes[0], "the slowest decides"));
+    CHECK(tests::contains(world.notes[0], "the slowest decides"));
 }
 
 TEST_CASE("GPUs that a control group hides from each other are told") {
     auto users = eight();
     for (auto& user : users) user.chosen = "0";
     CHECK(hosts_with_hidden_gpus(users) == "node1, node2");
-    CHECK(contains(judged(users).notes.at(0), "--gpus-per-node"));
+    CHECK(tests::contains(judged(users).notes.at(0), "--gpus-per-node"));
     CHECK(judged(users).backend == comm::GpuBackend::nccl);
 
     for (std::size_t rank = 0; rank < users.size(); ++rank)

@@ -11,12 +11,9 @@
 
 using namespace lockstep;
 using namespace lockstep::launcher::report;
+using tests::contains;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 Run hand_made() { return read_run("tests/golden/report/model"); }
 
@@ -44,16 +41,16 @@ TEST_CASE("what a run has planned and seen of its memory is read from report.jso
     const std::string whole = table_of(
         R"({"peak_bytes":[3145728,1048576,2097152],)"
         R"("parts":[{"name":"gradients <fp32>","bytes":1048576},{"name":"activations","bytes":1048576}]})");
-    CHECK(has(whole, "gradients &lt;fp32&gt;"));
-    CHECK(has(whole, "all of rank 0, as planned</th><td>2 MiB"));
-    CHECK(has(whole, "memory</th><td>3 MiB"));
-    CHECK(has(whole, "other ranks</th><td>1 MiB to 2 MiB"));
-    CHECK_FALSE(has(whole, "GPU"));
+    CHECK(contains(whole, "gradients &lt;fp32&gt;"));
+    CHECK(contains(whole, "all of rank 0, as planned</th><td>2 MiB"));
+    CHECK(contains(whole, "memory</th><td>3 MiB"));
+    CHECK(contains(whole, "other ranks</th><td>1 MiB to 2 MiB"));
+    CHECK_FALSE(contains(whole, "GPU"));
     const std::string on_gpus = table_of(R"({"peak_bytes":[1,1],"gpu_bytes":[2097152,4194304]})");
-    CHECK(has(on_gpus, "all processes used at the end</th><td>2 MiB"));
-    CHECK(has(on_gpus, "ranks&#39; GPUs</th><td>4 MiB"));
-    CHECK_FALSE(has(table_of(R"({"peak_bytes":[1048576]})"), "planned"));
-    CHECK_FALSE(has(table_of(R"({"peak_bytes":[1048576]})"), "other ranks"));
+    CHECK(contains(on_gpus, "all processes used at the end</th><td>2 MiB"));
+    CHECK(contains(on_gpus, "ranks&#39; GPUs</th><td>4 MiB"));
+    CHECK_FALSE(contains(table_of(R"({"peak_bytes":[1048576]})"), "planned"));
+    CHECK_FALSE(contains(table_of(R"({"peak_bytes":[1048576]})"), "other ranks"));
     for (const char* damaged :
          {"1", "{}", "[]", R"({"peak_bytes":1,"parts":"a"})",
           R"({"peak_bytes":["x",-1,1e300],"parts":[1,{"bytes":"a"},{"name":7,"bytes":-9}]})"}) {
@@ -70,16 +67,16 @@ TEST_CASE("the bytes and the hidden share of each group are told") {
                                  "\"seconds_weights_not_hidden\":0.5,\"bytes_replicas\":3145728,"
                                  "\"seconds_replicas\":1.0,\"seconds_replicas_not_hidden\":1.0"));
     CAPTURE(html);
-    CHECK(has(html, "share a replica</th><td>1 MiB</td><td>4 MiB</td><td>8 s</td><td>75.0 %"));
-    CHECK(has(html, "between replicas</th><td>3 MiB</td><td>12 MiB</td><td>4 s</td><td>0 %"));
-    CHECK_FALSE(has(html, "summed among these ranks"));
+    CHECK(contains(html, "share a replica</th><td>1 MiB</td><td>4 MiB</td><td>8 s</td><td>75.0 %"));
+    CHECK(contains(html, "between replicas</th><td>3 MiB</td><td>12 MiB</td><td>4 s</td><td>0 %"));
+    CHECK_FALSE(contains(html, "summed among these ranks"));
 }
 
 TEST_CASE("the page has the tables of a run that knows them") {
     Run run = with_lines(2, ",\"bytes_replicas\":1024,\"seconds_replicas\":0.5");
     run.memory = RunMemory{{{"activations", 1024}}, {4096}};
     const std::string html = page({run});
-    CHECK(has(html, "<h2>Memory by part</h2>"));
-    CHECK(has(html, "<h2>Sent by rank 0, by group</h2>"));
+    CHECK(contains(html, "<h2>Memory by part</h2>"));
+    CHECK(contains(html, "<h2>Sent by rank 0, by group</h2>"));
     CHECK(tests::not_well_formed(html) == "");
 }

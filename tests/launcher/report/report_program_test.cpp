@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string hand_made = "tests/golden/report/model";
+const std::string made_folder = "tests/golden/report/model";
 
 void shows(const std::string& page, const std::vector<std::string>& words) {
     const std::string html = read_text(page);
@@ -79,7 +79,7 @@ TEST_CASE("a trained model's folder becomes a page, and two become one") {
 TEST_CASE("a folder with a hostile name is only a name") {
     const ScratchFolder scratch;
     const std::string folder = scratch / "<script>alert(1)<\xff>";
-    fs::copy(hand_made, folder, fs::copy_options::recursive);
+    fs::copy(made_folder, folder, fs::copy_options::recursive);
     const auto run = run_program({"lockstep", "report", "-mf", folder});
     says(run, 0, {});
     const std::string html = read_text(folder + "/report.html");
@@ -94,21 +94,22 @@ TEST_CASE("a report of nothing is refused in one line, and nothing is written") 
     refused("--out " + out, {"-mf is needed"});
     refused("-mf " + (scratch / "none") + " --out " + out, {"is no folder"});
     refused("-mf " + std::string(5000, 'x') + " --out " + out, {"cannot be looked at"});
-    refused("-mf " + hand_made + " --out " + std::string(5000, 'x'), {"xxx"});
+    refused("-mf " + made_folder + " --out " + std::string(5000, 'x'), {"xxx"});
     refused("-mf " + scratch.path() + " --out " + out, {"no config.json"});
-    fs::copy_file(hand_made + "/config.json", scratch / "config.json");
+    fs::copy_file(made_folder + "/config.json", scratch / "config.json");
     refused("-mf " + scratch.path() + " --out " + out, {"metrics.jsonl", "is not there"});
     write_text(scratch / "metrics.jsonl", "no line of a run\n");
     refused("-mf " + scratch.path() + " --out " + out, {"none of its lines"});
     write_text(scratch / "config.json", "{");
     refused("-mf " + scratch.path() + " --out " + out, {"config.json"});
-    refused("-mf " + hand_made + " --out " + (scratch / "none/page.html"), {"there is no folder"});
-    refused("-mf " + hand_made + " --out " + scratch.path(), {"is no page of report"});
-    refused("-mf " + hand_made + " --out /proc/page.html", {"/proc"});
+    refused("-mf " + made_folder + " --out " + (scratch / "none/page.html"),
+            {"there is no folder"});
+    refused("-mf " + made_folder + " --out " + scratch.path(), {"is no page of report"});
+    refused("-mf " + made_folder + " --out /proc/page.html", {"/proc"});
     std::string many = "-mf";
-    for (int i = 0; i < 9; ++i) many += " " + hand_made;
+    for (int i = 0; i < 9; ++i) many += " " + made_folder;
     refused(many + " --out " + out, {"at most 8 runs"});
     CHECK_FALSE(fs::exists(out));
-    CHECK_FALSE(fs::exists(hand_made + "/report.html"));
+    CHECK_FALSE(fs::exists(made_folder + "/report.html"));
     CHECK(scratch.names() == std::set<std::string>{"config.json", "metrics.jsonl"});
 }

@@ -11,6 +11,7 @@
 
 using namespace lockstep;
 using namespace lockstep::launcher::report;
+using tests::contains;
 
 namespace fs = std::filesystem;
 
@@ -24,10 +25,6 @@ struct HandMade {
     HandMade() { fs::copy("tests/golden/report/model", folder, fs::copy_options::recursive); }
     std::string state() const { return folder + "/checkpoints/step-00000030/state.json"; }
 };
-
-bool has(const std::string& text, const std::string& piece) {
-    return text.find(piece) != std::string::npos;
-}
 
 }  // namespace
 
@@ -69,18 +66,18 @@ TEST_CASE("how a run ended is told by its checkpoints, its limits and the failur
     const HandMade made;
     Run run = read_run(made.folder);
     CHECK(ending(run).kind == EndKind::ended);
-    CHECK(has(ending(run).text, "all its epochs are done"));
+    CHECK(contains(ending(run).text, "all its epochs are done"));
     run.saved->options = {{"num-epochs", "3"}, {"max-train-steps", "28"}};
-    CHECK(has(ending(run).text, "--max-train-steps is reached"));
+    CHECK(contains(ending(run).text, "--max-train-steps is reached"));
     run.saved->options = {{"max-train-time", "6"}};
-    CHECK(has(ending(run).text, "--max-train-time is over"));
+    CHECK(contains(ending(run).text, "--max-train-time is over"));
     run.saved->options = {{"validation-patience", "1"}};
-    CHECK(has(ending(run).text, "--validation-patience"));
+    CHECK(contains(ending(run).text, "--validation-patience"));
     run.saved->options = {{"num-epochs", "-1"}, {"max-train-steps", "29"}};
     CHECK(ending(run).kind == EndKind::stopped);
     run.saved->step = 20;  // a run that went on, perhaps with other limits
     CHECK(ending(run).kind == EndKind::open);
-    CHECK(has(ending(run).text, "the newest checkpoint of step 20"));
+    CHECK(contains(ending(run).text, "the newest checkpoint of step 20"));
     run.saved.reset();
     CHECK(ending(run).kind == EndKind::open);
     tests::write_text(made.folder + "/failure.json",
@@ -106,7 +103,7 @@ TEST_CASE("the summary has the values of the lines and of the newest checkpoint"
           "ppl 18.2 at step 20 of 2 validations", "200 MiB", "<td>60.0 %</td>",
           "5 lines of metrics.jsonl; 1 damaged one is left out"}) {
         CAPTURE(words);
-        CHECK(has(html, words));
+        CHECK(contains(html, words));
     }
 }
 
@@ -121,6 +118,6 @@ TEST_CASE("a run of one rank without validation or checkpoint has a summary too"
     for (const std::string words : {"no validation", "one rank: nothing to exchange",
                                     "not known before the first checkpoint", "1 step, 1 update"}) {
         CAPTURE(words);
-        CHECK(has(html, words));
+        CHECK(contains(html, words));
     }
 }

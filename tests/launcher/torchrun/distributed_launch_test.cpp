@@ -39,10 +39,6 @@ std::string refusal(const Words& words, const comm::Environment& environment = {
     return "";
 }
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 int lines_of(const std::string& text) {
     return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }

@@ -25,13 +25,6 @@ namespace {
 const std::vector<RecomputePlan> plans{
     {Recompute::ffn}, {Recompute::layer}, {Recompute::layer, 1}, {Recompute::ffn, 1}};
 
-model::ModelConfig with_dropout(model::ModelConfig config) {
-    config.dropout = 0.2f;
-    config.attention_dropout = 0.3f;
-    config.relu_dropout = 0.1f;
-    return config;
-}
-
 // Does something when forward and the loss have ended and backward begins.
 class BetweenPasses final : public train::GradientSink {
 public:
@@ -69,7 +62,7 @@ TEST_CASE("gradients of values that are calculated again are the same bit for bi
                 CAPTURE(train::name(precision));
                 CAPTURE(model::name(plan));
                 Golden golden(name);
-                const auto config = with_dropout(golden.config());
+                const auto config = tests::with_dropout(golden.config());
                 ModelUnderTest kept(config, precision), again(config, precision, plan);
                 const train::Batch batch = golden.batch(""), row = tests::one_row(batch, 1);
                 for (const train::Batch& one : tests::variants_of(batch)) {
@@ -90,7 +83,7 @@ using Change = void (*)(ModelUnderTest& test);
 // if both are changed between forward and backward.
 bool same_when_changed(const RecomputePlan& plan, Change change) {
     Golden golden("gpt2");
-    const auto config = with_dropout(golden.config());
+    const auto config = tests::with_dropout(golden.config());
     const train::Batch batch = golden.batch("");
     ModelUnderTest kept(config), again(config, train::Precision::fp32, plan);
     for (ModelUnderTest* test : {&kept, &again}) {

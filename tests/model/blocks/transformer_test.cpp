@@ -22,13 +22,6 @@ namespace {
 const std::vector<std::string> kinds{"aiayn_gelu_learned_smoothed", "prelayernorm_gelu_learned",
                                      "xlm_gelu_learned", "gpt2"};
 
-model::ModelConfig with_dropout(model::ModelConfig config) {
-    config.dropout = 0.2f;
-    config.attention_dropout = 0.3f;
-    config.relu_dropout = 0.1f;
-    return config;
-}
-
 // Returns the largest difference as a share of the largest value.
 double difference(const std::vector<float>& a, HostView<const float> b) {
     double worst = 0, largest = 0;
@@ -49,7 +42,7 @@ TEST_CASE("gradients with every dropout active are the loss's slope") {
     for (const std::string& name : kinds) {
         CAPTURE(name);
         Golden golden(name);
-        ModelUnderTest test(with_dropout(golden.config()));
+        ModelUnderTest test(tests::with_dropout(golden.config()));
         const auto batch = golden.batch("");
         const double undropped = test.evaluate(batch).nll;
         const auto sums = test.train(batch);
@@ -83,7 +76,7 @@ TEST_CASE("a batch is the sum of its rows, dropout and filler included") {
     for (const std::string& name : kinds) {
         CAPTURE(name);
         Golden golden(name);
-        ModelUnderTest test(with_dropout(golden.config()));
+        ModelUnderTest test(tests::with_dropout(golden.config()));
         const auto batch = golden.batch("");
         const auto whole = test.train(batch);
         const auto gradient = copy(test.store.gradient());
@@ -110,7 +103,7 @@ TEST_CASE("a batch is the sum of its rows, dropout and filler included") {
 
 TEST_CASE("other seeds, steps and rows drop other elements") {
     Golden golden("gpt2");
-    ModelUnderTest test(with_dropout(golden.config()));
+    ModelUnderTest test(tests::with_dropout(golden.config()));
     auto batch = golden.batch("");
     const double loss = test.train(batch).loss;
     CHECK(test.train(batch).loss == loss);
@@ -143,8 +136,8 @@ TEST_CASE("gradients that are overwritten are those added to zero, whatever was 
             CAPTURE(name);
             CAPTURE(train::name(precision));
             Golden golden(name);
-            ModelUnderTest added(with_dropout(golden.config()), precision);
-            ModelUnderTest overwritten(with_dropout(golden.config()), precision);
+            ModelUnderTest added(tests::with_dropout(golden.config()), precision);
+            ModelUnderTest overwritten(tests::with_dropout(golden.config()), precision);
             for (const train::Batch& batch : tests::variants_of(golden.batch(""))) {
                 CAPTURE(batch.labels.size());
                 CAPTURE(batch.source.total());
@@ -215,7 +208,7 @@ TEST_CASE("gradients are reported block by block, front to back, and are final t
     for (const std::string& name : kinds) {
         CAPTURE(name);
         Golden golden(name);
-        ModelUnderTest test(with_dropout(golden.config()));
+        ModelUnderTest test(tests::with_dropout(golden.config()));
         Recorder recorder(test.store.gradient());
         kernels::LossSums sums;
         const train::Batch batch = golden.batch("");

@@ -8,6 +8,7 @@
 
 #include "runtime/comm/nccl/nccl_communicator.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/on_device.hpp"
 
 // The ranks of NCCL's tests are threads. nccl_on_emulation.cpp emulates NCCL and the GPUs; with
@@ -63,10 +64,6 @@ inline std::pair<ErrorKind, std::string> thrown_by(const std::function<void()>& 
         return {error.kind(), error.what()};
     }
     return {ErrorKind::contract, "nothing was thrown"};
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 }  // namespace lockstep::tests

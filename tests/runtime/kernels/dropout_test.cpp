@@ -22,7 +22,7 @@ using kernels::StepState;
 
 namespace {
 
-const StepState state{.seed = 11, .step = 5};
+const StepState dropout_step{.seed = 11, .step = 5};
 
 template <class T>
 std::vector<T> dropped_ones(CpuContext& ctx, const Dropout& site, const Coordinates& coordinates,
@@ -41,7 +41,7 @@ TEST_CASE_TEMPLATE("dropout's mask is Philox's, for every width and number of th
     for (const int threads : {1, 2}) {
         CpuContext ctx(threads);
         for (const std::int64_t cols : {1, 31, 32, 33, 64, 65, 1000, 4097}) {
-            const Dropout site{0.3f, 9, &state};
+            const Dropout site{0.3f, 9, &dropout_step};
             const Coordinates coordinates(7);
             const auto y = dropped_ones<T>(ctx, site, coordinates, cols);
             for (std::int64_t i = 0; i < 7; ++i) {
@@ -58,7 +58,7 @@ TEST_CASE_TEMPLATE("dropout's mask is Philox's, for every width and number of th
 
 TEST_CASE("dropout does not depend on where in the batch a token stands") {
     CpuContext ctx(1);
-    const Dropout site{0.5f, 2, &state};
+    const Dropout site{0.5f, 2, &dropout_step};
     const Coordinates forward(6);
     Coordinates backward = forward;
     std::reverse(backward.rows.begin(), backward.rows.end());
@@ -102,7 +102,8 @@ TEST_CASE_TEMPLATE("dropout at rate 0 copies, also between strided matrices", T,
 TEST_CASE("dropout refuses a rate of one and a missing state") {
     CpuContext ctx(1);
     const Coordinates coordinates(1);
-    CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{1.0f, 0, &state}, coordinates, 4), Error);
+    CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{1.0f, 0, &dropout_step}, coordinates, 4),
+                    Error);
     CHECK_THROWS_AS(dropped_ones<float>(ctx, Dropout{0.5f, 0, nullptr}, coordinates, 4), Error);
 }
 

@@ -15,7 +15,7 @@ using kernels::Dropout;
 
 namespace {
 
-const kernels::StepState state{.seed = 3, .step = 4};
+const kernels::StepState norm_step{.seed = 3, .step = 4};
 
 // A residual norm of `rows` random rows: its operands and the kernel's results.
 template <class T>
@@ -23,7 +23,7 @@ struct Case {
     Case(std::int64_t r, std::int64_t d, float rate)
         : rows(r),
           cols(d),
-          site{rate, 6, &state},
+          site{rate, 6, &norm_step},
           coordinates(r),
           x(random_numbers<T>(r * d, 1, 2)),
           branch(random_numbers<T>(r * d, 2, 2)),

@@ -10,7 +10,7 @@
 namespace lockstep::tests {
 namespace {
 
-constexpr auto vocabulary = static_cast<std::uint32_t>(ToyModel::vocabulary);
+constexpr auto words = static_cast<std::uint32_t>(ToyModel::vocabulary);
 
 std::int32_t length_of(std::uint32_t row) {
     return 1 + static_cast<std::int32_t>((row * row + row / 3) % 17);
@@ -19,9 +19,8 @@ std::int32_t length_of(std::uint32_t row) {
 // Returns mostly the successor of the previous token, so that there is something to learn.
 std::int32_t token_of(std::uint32_t row, std::int32_t place) {
     PhiloxStream random(mix(row, static_cast<std::uint64_t>(place)));
-    const std::uint32_t noise = random.below(4) == 0 ? random.below(vocabulary) : 0;
-    return static_cast<std::int32_t>((row + static_cast<std::uint32_t>(place) + noise) %
-                                     vocabulary);
+    const std::uint32_t noise = random.below(4) == 0 ? random.below(words) : 0;
+    return static_cast<std::int32_t>((row + static_cast<std::uint32_t>(place) + noise) % words);
 }
 
 }  // namespace

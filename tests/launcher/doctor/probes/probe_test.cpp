@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int enough_ms = 3'000;
+constexpr int probe_ms = 3'000;
 
 ProbeTarget target(int port, const std::string& token = "secret") {
     return {"here", "127.0.0.1", port, token};
@@ -28,33 +28,33 @@ ProbeTarget target(int port, const std::string& token = "secret") {
 
 TEST_CASE("a host that answers is reached, and its clock compared") {
     const ProbeServer server("secret", [] { return wall_time() + 90s; });
-    const Probe found = probe(target(server.port()), enough_ms);
+    const Probe found = probe(target(server.port()), probe_ms);
     CHECK(found.problem.empty());
     CHECK(found.clock_ahead_s > 80);
     CHECK(found.clock_ahead_s < 100);
-    CHECK(stream_rate(target(server.port()), enough_ms) > 0);
+    CHECK(stream_rate(target(server.port()), probe_ms) > 0);
 }
 
 TEST_CASE("a port that refuses, an address without a way, a name that means nothing") {
     const int port = tests::free_port();
-    CHECK(probe(target(port), enough_ms).problem ==
+    CHECK(probe(target(port), probe_ms).problem ==
           "127.0.0.1 port " + std::to_string(port) +
               " refuses connections: the host answers, but nothing listens there");
-    CHECK(stream_rate(target(port), enough_ms) == 0);
-    CHECK(unreachable("127.0.0.1", port, enough_ms).find("refuses") != std::string::npos);
-    CHECK(unreachable("no-such-host.invalid", 1, enough_ms) ==
+    CHECK(stream_rate(target(port), probe_ms) == 0);
+    CHECK(unreachable("127.0.0.1", port, probe_ms).find("refuses") != std::string::npos);
+    CHECK(unreachable("no-such-host.invalid", 1, probe_ms) ==
           "the name no-such-host.invalid does not resolve");
 }
 
 TEST_CASE("who does not know the token gets no answer, and holds up nobody") {
     const ProbeServer server("secret");
-    CHECK(probe(target(server.port(), "guess!"), enough_ms).problem.find("is not that host") !=
+    CHECK(probe(target(server.port(), "guess!"), probe_ms).problem.find("is not that host") !=
           std::string::npos);
     const auto silent = comm::connect_to(comm::resolve("127.0.0.1", server.port()).front(), 1'000);
     const auto garbage = comm::connect_to(comm::resolve("127.0.0.1", server.port()).front(), 1'000);
     const std::string text(100'000, 'x');
     send_all(garbage, text.data(), text.size(), Clock::now() + 100ms);
-    CHECK(probe(target(server.port()), enough_ms).problem.empty());
+    CHECK(probe(target(server.port()), probe_ms).problem.empty());
 }
 
 TEST_CASE("a listener that never speaks is given up after the time-out") {
@@ -65,11 +65,11 @@ TEST_CASE("a listener that never speaks is given up after the time-out") {
 }
 
 TEST_CASE("names are looked up both ways, and an unknown one is a problem") {
-    const Lookup known = look_up("localhost", "127.0.0.1", enough_ms);
+    const Lookup known = look_up("localhost", "127.0.0.1", probe_ms);
     CHECK(known.problem.empty());
     CHECK_FALSE(known.addresses.empty());
     CHECK_FALSE(known.name.empty());
-    CHECK_FALSE(look_up("no-such-host.invalid", "", enough_ms).problem.empty());
+    CHECK_FALSE(look_up("no-such-host.invalid", "", probe_ms).problem.empty());
 }
 
 TEST_CASE("what does not end in time is left behind") {

@@ -5,8 +5,10 @@
 
 #include "launcher/report/charts/chart_strips.hpp"
 #include "tests/launcher/report/well_formed.hpp"
+#include "tests/support/files.hpp"
 
 using namespace lockstep::launcher::report;
+using lockstep::tests::contains;
 
 namespace {
 
@@ -22,10 +24,6 @@ Chart chart_of(const Series& series, Scale scale = Scale::from_zero) {
             scale,     1,        {{"run", 3, Mark::line, &series}}};
 }
 
-bool has(const std::string& html, const std::string& piece) {
-    return html.find(piece) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a curve goes through its values, and is cut in two by a gap") {
@@ -33,16 +31,17 @@ TEST_CASE("a curve goes through its values, and is cut in two by a gap") {
     const Series series = series_of({1, 2, Series::none, 4, 4});
     const std::string html = chart(chart_of(series), {Abscissa::steps, 50});
     CAPTURE(html);
-    CHECK(has(html, "<path class=\"line c3\" d=\"M138,166 220,120 M384,28 466,28 \"/>"));
-    CHECK(has(html, "<h3>A title</h3>"));
-    CHECK(has(html, ">a unit</text>"));
-    CHECK(has(html, "<figcaption>How to read it: <code>--option</code>.</figcaption>"));
+    CHECK(contains(html, "<path class=\"line c3\" d=\"M138,166 220,120 M384,28 466,28 \"/>"));
+    CHECK(contains(html, "<h3>A title</h3>"));
+    CHECK(contains(html, ">a unit</text>"));
+    CHECK(contains(html, "<figcaption>How to read it: <code>--option</code>.</figcaption>"));
     CHECK(lockstep::tests::not_well_formed(html) == "");
 }
 
 TEST_CASE("a value without neighbours is a dot; without values there is no chart") {
     const Series lone = series_of({Series::none, 4, Series::none});
-    CHECK(has(chart(chart_of(lone), {Abscissa::steps, 40}), "class=\"lone c3\" d=\"M261,28 h0\""));
+    CHECK(contains(chart(chart_of(lone), {Abscissa::steps, 40}),
+                   "class=\"lone c3\" d=\"M261,28 h0\""));
     CHECK(chart(chart_of(series_of({Series::none})), {Abscissa::steps, 40}).empty());
     CHECK(chart(chart_of(series_of({0, -1}), Scale::logarithmic), {Abscissa::steps, 40}).empty());
 }
@@ -53,10 +52,10 @@ TEST_CASE("a legend names each colour once") {
     drawn.curves.push_back({"<other>", 1, Mark::line, &series});
     drawn.curves.push_back({"<other>, validation", 1, Mark::dots, &series});
     const std::string html = chart(drawn, {Abscissa::steps, 20});
-    CHECK(has(html, "<i class=\"c3\"></i>run</span>"));
-    CHECK(has(html, "<i class=\"c1\"></i>&lt;other&gt;</span>"));
-    CHECK_FALSE(has(html, "</i>&lt;other&gt;, validation"));
-    CHECK(has(html, "class=\"dots c1\""));
+    CHECK(contains(html, "<i class=\"c3\"></i>run</span>"));
+    CHECK(contains(html, "<i class=\"c1\"></i>&lt;other&gt;</span>"));
+    CHECK_FALSE(contains(html, "</i>&lt;other&gt;, validation"));
+    CHECK(contains(html, "class=\"dots c1\""));
 }
 
 TEST_CASE("strips tell the values, and share the width where there are too many") {

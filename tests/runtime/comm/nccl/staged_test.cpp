@@ -16,6 +16,7 @@
 #include "runtime/comm/nccl/staged_collectives.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "tests/runtime/comm/free_port.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/on_device.hpp"
 
 using namespace lockstep;
@@ -98,10 +99,6 @@ std::pair<ErrorKind, std::string> thrown_by(const std::function<void()>& functio
         return {error.kind(), error.what()};
     }
     return {ErrorKind::contract, "nothing was thrown"};
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 // Runs ranks as threads that Gloo connects. Gloo gives up after the timeout.

@@ -49,31 +49,35 @@ TEST_CASE_FIXTURE(LoggedFolder, "damage to any file is found and the file is nam
         const std::string damaged = path + "/" + file;
         save_checkpoint(path, run.tensors(), run.record);
         flip_a_bit(damaged);
-        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
-                 damaged + ": is damaged: its checksum");
+        check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                       damaged + ": is damaged: its checksum");
         tests::write_text(damaged, "{}");
-        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), damaged + ": is dama");
+        check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                       damaged + ": is dama");
         std::filesystem::remove(damaged);
-        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), damaged + ": is miss");
+        check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                       damaged + ": is miss");
     }
     save_checkpoint(path, run.tensors(), run.record);
     const std::string manifest = path + "/manifest.json";
     const std::string good = tests::read_text(manifest);
     for (std::size_t length = 0; length < good.size() - 1; length += 7) {
         tests::write_text(manifest, good.substr(0, length));
-        contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": ");
+        check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": ");
     }
     tests::write_text(manifest, R"({"format_version":3,"files":{}})");
-    contains(failure(ErrorKind::config, [&] { verify_checkpoint(path); }),
-             "is of format version 3, and this program reads versions 1 to 2");
+    check_contains(failure(ErrorKind::config, [&] { verify_checkpoint(path); }),
+                   "is of format version 3, and this program reads versions 1 to 2");
     tests::write_text(manifest, R"({"format_version":2,"files":{"../elsewhere":{}}})");
-    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), "it lists ../elsewhere");
+    check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                   "it lists ../elsewhere");
     std::filesystem::remove(manifest);
     std::filesystem::create_directory(manifest);
-    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
-             manifest + ": is damaged: it is a folder");
+    check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                   manifest + ": is damaged: it is a folder");
     std::filesystem::remove(manifest);
-    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }), manifest + ": is missing");
+    check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                   manifest + ": is missing");
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "weights and moments that are not finite are refused") {
@@ -89,10 +93,10 @@ TEST_CASE_FIXTURE(LoggedFolder, "weights and moments that are not finite are ref
         std::filesystem::remove_all(path);
         return message;
     };
-    contains(refusal(run.master[3], nan),
-             path + "/model.safetensors: is damaged: tensor layer.weight has the value NaN");
-    contains(refusal(run.optimizer_values[12], -infinity),
-             path + ": is damaged: tensor layer.bias.row has the value infinity");
+    check_contains(refusal(run.master[3], nan),
+                   path + "/model.safetensors: is damaged: tensor layer.weight has the value NaN");
+    check_contains(refusal(run.optimizer_values[12], -infinity),
+                   path + ": is damaged: tensor layer.bias.row has the value infinity");
     CHECK(is_possible("layer.weight.exp_avg", -1));
     CHECK(is_possible("layer.weight.exp_avg_sq", 0));
     for (const char* name :
@@ -109,15 +113,15 @@ TEST_CASE_FIXTURE(LoggedFolder, "another model or optimizer is refused before an
     wider.add("layer.weight", {3, 4}, 0, WeightDecay::apply);
     wider.add("layer.bias", {6}, 0, WeightDecay::skip);
     const RunTensors other_shape{wider, view_of(other.master), other.optimizer};
-    contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other_shape); }),
-             "model.safetensors: it has [5] for layer.bias of shape [6]; continue with");
+    check_contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other_shape); }),
+                   "model.safetensors: it has [5] for layer.bias of shape [6]; continue with");
 
     other.optimizer[1].name = "layer.bias.column";
-    contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
-             path + ": it lacks layer.bias.column of shape [1, 1]; continue with");
+    check_contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
+                   path + ": it lacks layer.bias.column of shape [1, 1]; continue with");
     other.optimizer.pop_back();
-    contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
-             "it has layer.bias.row of shape [1, 1], which this run lacks");
+    check_contains(failure(ErrorKind::config, [&] { load_checkpoint(path, other.tensors()); }),
+                   "it has layer.bias.row of shape [1, 1], which this run lacks");
     CHECK(other.same_tensors(before));
 }
 
@@ -139,17 +143,18 @@ TEST_CASE_FIXTURE(LoggedFolder,
     CHECK(choice.path == older);
     CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001"});
     set_aside(choice, log);
-    contains(lines.str(), newer + ".damaged (" + newer + "/part-00000.safetensors: is damaged");
+    check_contains(lines.str(),
+                   newer + ".damaged (" + newer + "/part-00000.safetensors: is damaged");
     CHECK(folder.names("checkpoints") == Names{"step-100000000", "step-100000001.damaged"});
 
     flip_a_bit(older + "/state.json");
     const auto choose = [&] { (void)choose_checkpoint(folder.path()); };
-    contains(failure(ErrorKind::data, choose), "no checkpoint there is good (" + older);
+    check_contains(failure(ErrorKind::data, choose), "no checkpoint there is good (" + older);
     std::filesystem::remove_all(older);
     const std::string refusal = failure(ErrorKind::data, choose);
-    contains(refusal, "no checkpoint there is good (" + newer);
-    contains(refusal, std::string("give another -mf to begin anew, or remove ") +
-                          (folder / "checkpoints: "));
+    check_contains(refusal, "no checkpoint there is good (" + newer);
+    check_contains(refusal, std::string("give another -mf to begin anew, or remove ") +
+                                (folder / "checkpoints: "));
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "only a checkpoint with wrong contents is passed over") {
@@ -162,25 +167,27 @@ TEST_CASE_FIXTURE(LoggedFolder, "only a checkpoint with wrong contents is passed
     const std::string good = tests::read_text(file);
     std::filesystem::remove(file);
     std::filesystem::create_symlink(file, file);  // cannot be looked at
-    contains(failure(ErrorKind::io, choose), file + ": cannot be looked at: ");
+    check_contains(failure(ErrorKind::io, choose), file + ": cannot be looked at: ");
     std::filesystem::remove(file);
     tests::write_text(file, good);
     const std::string manifest = folder / "checkpoints/step-00000020/manifest.json";
     tests::write_text(manifest, R"({"format_version":7,"files":{}})");
-    contains(failure(ErrorKind::config, choose), manifest + ": is of format version 7");
+    check_contains(failure(ErrorKind::config, choose), manifest + ": is of format version 7");
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "checkpoints that cannot be listed do not count as none") {
     const std::string checkpoints = folder / "checkpoints";
     const auto choose = [&] { (void)newest_good_checkpoint(folder.path()); };
     std::filesystem::create_symlink(folder / "unmounted", checkpoints);
-    contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: No such file");
+    check_contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: No such file");
     std::filesystem::remove(checkpoints);
     std::filesystem::create_symlink(checkpoints, checkpoints);  // a loop
-    contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: Too many levels");
+    check_contains(failure(ErrorKind::io, choose),
+                   checkpoints + ": cannot be read: Too many levels");
     std::filesystem::remove(checkpoints);
     tests::write_text(checkpoints, "");
-    contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: Not a directory; ");
+    check_contains(failure(ErrorKind::io, choose),
+                   checkpoints + ": cannot be read: Not a directory; ");
     std::filesystem::remove(checkpoints);
     CHECK_FALSE(newest_good_checkpoint(folder.path()));
 }
@@ -224,8 +231,9 @@ TEST_CASE_FIXTURE(LoggedFolder,
     checkpoints.save(old.tensors(), old.record);
     for (const rlim_t bytes : {10, 150, 300}) {
         const tests::FileSizeLimit limit(bytes);
-        contains(failure(ErrorKind::io, [&] { checkpoints.save(next.tensors(), next.record); }),
-                 "File too large");
+        check_contains(
+            failure(ErrorKind::io, [&] { checkpoints.save(next.tensors(), next.record); }),
+            "File too large");
     }
     CHECK(folder.names("checkpoints") == Names{"step-00000001"});
     CHECK(load_checkpoint(newest_good_checkpoint(folder.path()).value(), next.tensors())
@@ -248,23 +256,25 @@ TEST_CASE_FIXTURE(LoggedFolder, "weights come from a file, a model folder or a c
     CHECK(read_description(model).dictionary_hash == "00ff");
     CHECK(read_description(model).config_json == R"({"kind":"gpt2"})");
     tests::write_text(model + "/config.json", "{");
-    contains(failure(ErrorKind::data, [&] { read_description(model); }), "config.json: is damaged");
+    check_contains(failure(ErrorKind::data, [&] { read_description(model); }),
+                   "config.json: is damaged");
     tests::write_text(model + "/config.json", "{}");
-    contains(failure(ErrorKind::data, [&] { read_description(model); }),
-             "config.json: is damaged: \"dictionary_hash\" is missing");
+    check_contains(failure(ErrorKind::data, [&] { read_description(model); }),
+                   "config.json: is damaged: \"dictionary_hash\" is missing");
 
     const auto load = [&](const std::string& from) {
         return [&, from] { load_weights(from, run.table, view_of(run.master)); };
     };
     const std::string empty = folder / "empty";
     std::filesystem::create_directory(empty);
-    contains(failure(ErrorKind::config, load(empty)), empty + ": holds neither");
-    contains(failure(ErrorKind::io, load(empty + "/none")), empty + "/none: cannot be read");
+    check_contains(failure(ErrorKind::config, load(empty)), empty + ": holds neither");
+    check_contains(failure(ErrorKind::io, load(empty + "/none")), empty + "/none: cannot be read");
     flip_a_bit(path + "/model.safetensors");
-    contains(failure(ErrorKind::data, load(path)), "checksum");
+    check_contains(failure(ErrorKind::data, load(path)), "checksum");
     run.table.add("more", {1}, 0, WeightDecay::skip);
     run.master.resize(run.table.flat_size());
-    contains(failure(ErrorKind::config, load(model)), "it lacks more of shape [1]; give --init-");
+    check_contains(failure(ErrorKind::config, load(model)),
+                   "it lacks more of shape [1]; give --init-");
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "the newest checkpoints and those of chosen steps are kept") {
@@ -349,8 +359,9 @@ TEST_CASE("a checkpoint of format version 1 is read") {
     CHECK(record.options_json == saved.record.options_json);
     CHECK(record.versions == saved.record.versions);
     loaded.optimizer.pop_back();
-    contains(failure(ErrorKind::config, [&] { load_checkpoint(golden, loaded.tensors()); }),
-             "optimizer.safetensors: it has layer.bias.row of shape [1, 1], which this run lacks");
+    check_contains(
+        failure(ErrorKind::config, [&] { load_checkpoint(golden, loaded.tensors()); }),
+        "optimizer.safetensors: it has layer.bias.row of shape [1, 1], which this run lacks");
 }
 
 TEST_CASE_FIXTURE(LoggedFolder, "several writers make one checkpoint") {
@@ -383,6 +394,6 @@ TEST_CASE_FIXTURE(LoggedFolder, "several writers make one checkpoint") {
     auto manifest = parse_json(read_text(path + "/manifest.json"));
     manifest["files"].erase("part-00001.safetensors");
     write_text(path + "/manifest.json", dump_json(manifest));
-    contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
-             "elements 4 to 7 of layer.weight.exp_avg are in no part");
+    check_contains(failure(ErrorKind::data, [&] { verify_checkpoint(path); }),
+                   "elements 4 to 7 of layer.weight.exp_avg are in no part");
 }

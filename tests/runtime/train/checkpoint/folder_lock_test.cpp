@@ -70,10 +70,6 @@ Start start(const std::string& folder, const LockTimes& times = soon) {
     return start(folder, times, train::this_process());
 }
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a process is asked for by number and start, where its numbers mean the same") {
@@ -124,7 +120,7 @@ TEST_CASE("a process that was killed and not waited for is gone") {
     siginfo_t ended{};
     ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
     const std::string stat = tests::read_text("/proc/" + std::to_string(child) + "/stat");
-    CHECK(contains(stat, ") Z "));
+    CHECK(tests::contains(stat, ") Z "));
     LockOwner zombie = train::this_process();
     zombie.pid = child;
     const std::string fields = stat.substr(stat.rfind(')') + 2);
@@ -143,7 +139,7 @@ TEST_CASE("a folder has one lock at a time and keeps none") {
         first.lock->confirm();
         const Start second = start(folder);
         CHECK(second.refused.starts_with(folder + ": process "));
-        CHECK(contains(second.refused, " trains there since 20"));
+        CHECK(tests::contains(second.refused, " trains there since 20"));
         CHECK(second.said.empty());
     }
     CHECK(scratch.names().empty());
@@ -163,7 +159,7 @@ TEST_CASE("of several runs that find the lock of a run that is gone, one gets th
         }
         int got = 0, told = 0;
         for (const Start& one : starts) {
-            if (contains(one.said, "takes the folder over from process")) ++told;
+            if (tests::contains(one.said, "takes the folder over from process")) ++told;
             if (!one.lock) continue;
             ++got;
             CHECK_NOTHROW(one.lock->confirm());
@@ -179,9 +175,9 @@ TEST_CASE("an owner on another host that gives no beat loses the folder, and one
     tests::write_text(scratch / "run.lock", train::to_json(on_another_host()));
     const Start next = start(scratch.path());
     CHECK(next.refused.empty());
-    CHECK(contains(next.said, "on node7"));
-    CHECK(contains(next.said, "cannot be asked from here; waiting until"));
-    CHECK(contains(next.said, "takes the folder over from process"));
+    CHECK(tests::contains(next.said, "on node7"));
+    CHECK(tests::contains(next.said, "cannot be asked from here; waiting until"));
+    CHECK(tests::contains(next.said, "takes the folder over from process"));
     CHECK(std::ranges::count(next.said, '\n') == 2);
 }
 
@@ -190,7 +186,7 @@ TEST_CASE("an owner on another host that gives beats keeps the folder") {
     LockTimes times{5ms, 1ms, 1h, 1h};
     const Start owner = start(scratch.path(), times, on_another_host());
     const Start next = start(scratch.path(), times);
-    CHECK(contains(next.refused, "on node7 trains there since 20"));
+    CHECK(tests::contains(next.refused, "on node7 trains there since 20"));
     CHECK(std::ranges::count(next.said, '\n') == 1);
     CHECK_NOTHROW(owner.lock->confirm());
 }
@@ -236,7 +232,7 @@ TEST_CASE("an owner that was only stopped finds that it has lost the folder") {
     ::waitpid(child, &status, WUNTRACED);
     REQUIRE(WIFSTOPPED(status));
     const Start next = start(scratch.path(), times);
-    CHECK(contains(next.said, "takes the folder over"));
+    CHECK(tests::contains(next.said, "takes the folder over"));
     ::kill(child, SIGCONT);
     ::waitpid(child, &status, 0);
     CHECK(WEXITSTATUS(status) == 42);
@@ -312,7 +308,8 @@ TEST_CASE("a lock that names no run is taken over if nobody writes it") {
         const tests::ScratchFolder scratch;
         tests::write_text(scratch / "run.lock", text);
         const Start next = start(scratch.path());
-        CHECK(contains(next.said, "takes the folder over from a run that its lock does not name"));
+        CHECK(tests::contains(next.said,
+                              "takes the folder over from a run that its lock does not name"));
         REQUIRE(next.lock != nullptr);
         next.lock->confirm();
         CHECK(scratch.names() == std::set<std::string>{"run.lock"});

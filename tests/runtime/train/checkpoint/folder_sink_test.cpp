@@ -103,7 +103,7 @@ TEST_CASE_FIXTURE(Sinks, "training goes on while a copy is written, and waits fo
     writer.finish();
     CHECK(folder.names("checkpoints") == Names{"step-00000008", "step-00000009"});
     CHECK(folder.names().contains("model.safetensors"));
-    contains(released.str(), "training waits for a checkpoint that is still being written");
+    check_contains(released.str(), "training waits for a checkpoint that is still being written");
 }
 
 TEST_CASE_FIXTURE(Sinks, "if training waits, a save is written from its own tensors") {
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Sinks, "if training waits, a save is written from its own tens
         const FileSizeLimit limit(100);
         writer.save(CheckpointKind::best, at(8));
     }
-    contains(lines.str(), "the model with the weights of step 8 is not saved (EFBIG)");
+    check_contains(lines.str(), "the model with the weights of step 8 is not saved (EFBIG)");
     for (float& value : run.master) value = 1;  // training goes on
     writer.save(CheckpointKind::latest, at(9));
     SavedRun loaded(1), latest(1);
@@ -148,14 +148,14 @@ TEST_CASE_FIXTURE(Sinks, "a state that is saved is not saved again") {
 TEST_CASE_FIXTURE(Sinks, "saves that fail are told and harm nothing") {
     train::FolderSink writer = sink(0);
     const auto fails_with = [&](const std::string& text) {
-        contains(failure(ErrorKind::io, [&] { writer.finish(); }), text);
+        check_contains(failure(ErrorKind::io, [&] { writer.finish(); }), text);
     };
     {
         const FileSizeLimit limit(100);
         writer.save(CheckpointKind::latest, at(7));
         fails_with("there is no good checkpoint yet");
-        contains(lines.str(), "warning: the checkpoint of step 7 is not saved (EFBIG): " +
-                                  (folder / "checkpoints/step-00000007.tmp-"));
+        check_contains(lines.str(), "warning: the checkpoint of step 7 is not saved (EFBIG): " +
+                                        (folder / "checkpoints/step-00000007.tmp-"));
     }
     writer.save(CheckpointKind::latest, at(8));
     writer.save(CheckpointKind::best, at(8));
@@ -164,7 +164,7 @@ TEST_CASE_FIXTURE(Sinks, "saves that fail are told and harm nothing") {
     lines.str("");
     writer.save(CheckpointKind::latest, at(9));
     fails_with("the newest good checkpoint is " + newest());
-    contains(lines.str(), "cannot be written: File too large");
+    check_contains(lines.str(), "cannot be written: File too large");
     CHECK(folder.names("checkpoints") == Names{"step-00000008"});
     CHECK(folder.names() == Names{"checkpoints", "config.json", "model.safetensors"});
     CHECK(train::load_checkpoint(newest(), run.tensors()).trainer.step == 8);
@@ -177,8 +177,8 @@ TEST_CASE_FIXTURE(Sinks, "what is not finite is not saved, and the last checkpoi
     const auto refused = [&](CheckpointKind kind, float& value, const std::string& tensor) {
         const float good = std::exchange(value, std::numeric_limits<float>::infinity());
         writer.save(kind, at(9));
-        contains(failure(ErrorKind::data, [&] { writer.finish(); }),
-                 "nothing is saved: tensor " + tensor + " is not finite");
+        check_contains(failure(ErrorKind::data, [&] { writer.finish(); }),
+                       "nothing is saved: tensor " + tensor + " is not finite");
         value = good;
     };
     refused(CheckpointKind::latest, run.master[3], "layer.weight");
@@ -194,8 +194,8 @@ TEST_CASE_FIXTURE(Sinks, "best weights that could not be written are tried once 
     {
         const FileSizeLimit limit(100);
         writer.save(CheckpointKind::best, at(8));
-        contains(failure(ErrorKind::io, [&] { writer.finish(); }),
-                 "the model with the weights of step 8 is not saved (EFBIG)");
+        check_contains(failure(ErrorKind::io, [&] { writer.finish(); }),
+                       "the model with the weights of step 8 is not saved (EFBIG)");
     }
     writer.save(CheckpointKind::latest, at(9));
     writer.finish();
@@ -224,7 +224,8 @@ TEST_CASE_FIXTURE(Sinks, "best weights that cannot be written are kept while the
     for (std::int64_t step = 9; step <= 12; ++step) fails(CheckpointKind::latest, step);
     // None of these checkpoints tells of best weights that were not saved.
     CHECK_FALSE(folder.names().contains("checkpoints"));
-    contains(failure(ErrorKind::io, [&] { writer.finish(); }), "the checkpoint of step 12 is not");
+    check_contains(failure(ErrorKind::io, [&] { writer.finish(); }),
+                   "the checkpoint of step 12 is not");
     SavedRun loaded(1);
     train::load_weights(folder.path(), loaded.table, view_of(loaded.master));
     CHECK(std::memcmp(loaded.master.data(), best.master.data(), best.master.size() * 4) == 0);
@@ -287,8 +288,8 @@ TEST_CASE_FIXTURE(Sinks, "failures in a row end the run, others do not") {
     }
     fails(7);
     const std::string text = fails(8);
-    contains(text, "the newest good checkpoint is " + (folder / "checkpoints/step-00000006"));
-    contains(text, "the run ends after 2 failures in a row (--max-save-failures)");
+    check_contains(text, "the newest good checkpoint is " + (folder / "checkpoints/step-00000006"));
+    check_contains(text, "the run ends after 2 failures in a row (--max-save-failures)");
 }
 
 TEST_CASE_FIXTURE(Sinks, "a folder that another run has taken ends the run at once") {

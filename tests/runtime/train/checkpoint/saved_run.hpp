@@ -72,7 +72,7 @@ inline std::string failure(ErrorKind kind, const std::function<void()>& action) 
     return "no error";
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
+inline bool check_contains(const std::string& text, const std::string& part) {
     CAPTURE(text);
     CAPTURE(part);
     const bool found = text.find(part) != std::string::npos;

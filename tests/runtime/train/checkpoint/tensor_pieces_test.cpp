@@ -40,7 +40,7 @@ struct Parts {
 };
 
 void opens_not(const std::vector<std::string>& paths, const std::string& why) {
-    contains(failure(ErrorKind::data, [&] { (void)train::PartFiles(paths); }), why);
+    check_contains(failure(ErrorKind::data, [&] { (void)train::PartFiles(paths); }), why);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "runtime/core/json_text.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
-#include "tests/support/files.hpp"
+#include "tests/runtime/train/metrics/told_folder.hpp"
 
 using namespace lockstep;
 using namespace lockstep::train;
@@ -27,11 +27,6 @@ StepReport report_of(std::int64_t step) {
     report.tokens = 128;
     return report;
 }
-
-struct Folder : tests::ScratchFolder {
-    std::ostringstream told;
-    Log log{told, Verbosity::normal, 0, ""};
-};
 
 std::vector<json> lines_of(const std::string& path) {
     std::vector<json> lines;
@@ -118,7 +113,7 @@ TEST_CASE("a validation's line has its metrics") {
 }
 
 TEST_CASE("the end of a run has a line for each split, until the run is continued") {
-    Folder folder;
+    tests::ToldFolder folder;
     const std::string path = folder / "metrics.jsonl";
     {
         MetricsWriter writer(folder.path(), 0, folder.log);
@@ -139,7 +134,7 @@ TEST_CASE("the end of a run has a line for each split, until the run is continue
 }
 
 TEST_CASE("a continued run leaves each step in the file once") {
-    Folder folder;
+    tests::ToldFolder folder;
     const std::string path = folder / "metrics.jsonl";
     {
         MetricsWriter writer(folder.path(), 0, folder.log);
@@ -190,7 +185,7 @@ TEST_CASE("a line that is not whole does not take the lines behind it along") {
 }
 
 TEST_CASE("metrics that cannot be written are told once and written later") {
-    Folder folder;
+    tests::ToldFolder folder;
     const std::string path = folder / "metrics.jsonl";
     MetricsWriter writer(folder.path(), 0, folder.log);
     writer.on_step(report_of(1));
@@ -212,7 +207,7 @@ TEST_CASE("metrics that cannot be written are told once and written later") {
 }
 
 TEST_CASE("metrics whose file cannot be opened wait for it") {
-    Folder folder;
+    tests::ToldFolder folder;
     const std::string missing = folder / "later";
     MetricsWriter writer(missing, 0, folder.log);
     writer.on_step(report_of(1));

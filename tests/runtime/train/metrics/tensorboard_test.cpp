@@ -11,7 +11,7 @@
 
 #include "runtime/core/json_text.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
-#include "tests/support/files.hpp"
+#include "tests/runtime/train/metrics/told_folder.hpp"
 
 using namespace lockstep;
 using namespace lockstep::train;
@@ -27,11 +27,6 @@ std::uint32_t slow_crc32c(std::string_view bytes) {
     }
     return ~crc;
 }
-
-struct Folder : tests::ScratchFolder {
-    std::ostringstream told;
-    Log log{told, Verbosity::normal, 0, ""};
-};
 
 // Takes bytes from the front of a text.
 class Reader {
@@ -150,7 +145,7 @@ TEST_CASE("CRC-32C of RFC 3720's examples") {
 }
 
 TEST_CASE("an event file parses back") {
-    Folder folder;
+    tests::ToldFolder folder;
     EventFile file(folder.path(), folder.log);
     const std::vector<Scalar> scalars = {{"train/loss", 3.25f}, {std::string(200, 'x'), -1e-30f}};
     file.add_scalars(3'000'000'000, scalars);
@@ -169,7 +164,7 @@ TEST_CASE("an event file parses back") {
 }
 
 TEST_CASE("a record that does not fit is written whole later") {
-    Folder folder;
+    tests::ToldFolder folder;
     EventFile file(folder.path(), folder.log);
     {
         const tests::FileSizeLimit limit(tests::read_text(file.path()).size() + 5);
@@ -185,7 +180,7 @@ TEST_CASE("a record that does not fit is written whole later") {
 }
 
 TEST_CASE("every run writes a file of its own and says where it continues") {
-    Folder folder;
+    tests::ToldFolder folder;
     for (const std::int64_t resumed_step : {0, 20}) {
         TensorboardWriter writer(folder.path(), resumed_step, folder.log);
         StepReport step;
@@ -222,7 +217,7 @@ TEST_CASE("hyperparameters are written as torch's add_hparams writes them") {
         }
         CHECK(hex == entry.at("summary").get<std::string>());
     }
-    Folder folder;
+    tests::ToldFolder folder;
     TensorboardWriter(folder.path(), 0, folder.log, {{"batchsize", "32"}});
     CHECK(tests::read_text(folder / *folder.names().begin()).find("_hparams_") !=
           std::string::npos);

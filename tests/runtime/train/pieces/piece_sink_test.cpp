@@ -146,8 +146,8 @@ TEST_CASE_FIXTURE(Sinks, "what is not finite is not saved, and the last checkpoi
         rank.owned.fill(5);
         rank.owned.current().optimizer[0].values[2] = std::numeric_limits<float>::quiet_NaN();
         rank.sink.save(CheckpointKind::latest, rank.at(5));
-        contains(failure(ErrorKind::data, [&] { rank.sink.finish(); }),
-                 "nothing is saved: tensor layer.weight.exp_avg is not finite");
+        check_contains(failure(ErrorKind::data, [&] { rank.sink.finish(); }),
+                       "nothing is saved: tensor layer.weight.exp_avg is not finite");
     });
     CHECK(folder.names("checkpoints").contains("step-00000004"));
     CHECK_FALSE(folder.names("checkpoints").contains("step-00000005"));
@@ -174,9 +174,9 @@ TEST_CASE_FIXTURE(Sinks, "one rank that cannot write leaves the checkpoint that 
         rank.all.finish();
         if (rank.all.rank() == 0) {
             CHECK(folder.names("checkpoints") == Names{"step-00000004"});
-            contains(lines.str(),
-                     "the checkpoint of step 5 is not saved (EFBIG): rank 1 on here: ");
-            contains(lines.str(), "the model with the weights of step 5 is not saved");
+            check_contains(lines.str(),
+                           "the checkpoint of step 5 is not saved (EFBIG): rank 1 on here: ");
+            check_contains(lines.str(), "the model with the weights of step 5 is not saved");
         }
         rank.save(CheckpointKind::latest, 7);
         rank.sink.finish();
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(Sinks, "the last failure in a row ends the run") {
             rank.sink.finish();
         });
     });
-    contains(told, "the run ends after 1 failures in a row");
+    check_contains(told, "the run ends after 1 failures in a row");
     CHECK(folder.names("checkpoints").empty());
 }
 

@@ -16,9 +16,9 @@ namespace {
 using ReductionClock = train::ReductionClock<device::CpuContext>;
 
 // Tells times that a test chose, as one of four ranks would.
-class Timed final : public comm::LocalCommunicator {
+class TimedRank final : public comm::LocalCommunicator {
 public:
-    explicit Timed(std::vector<comm::Timing> timings) : timings_(std::move(timings)) {}
+    explicit TimedRank(std::vector<comm::Timing> timings) : timings_(std::move(timings)) {}
     int size() const noexcept override { return 4; }
     std::vector<comm::Timing> take_timings() override { return std::exchange(timings_, {}); }
 
@@ -40,7 +40,7 @@ train::ReductionTiming timing_of(std::vector<comm::Timing> all, std::vector<comm
     device::Stopwatch<device::CpuContext> watch(context);
     clock.waited(watch.lap());
     clock.end_step();
-    Timed first(std::move(all)), second(std::move(some));
+    TimedRank first(std::move(all)), second(std::move(some));
     return clock.take({{&first, &train::ReductionTiming::gradients},
                        {&second, &train::ReductionTiming::replicas}});
 }
@@ -90,7 +90,7 @@ TEST_CASE("waits for weights and for gradients are told apart") {
     wait(30, train::WaitFor::weights);
     wait(1, train::WaitFor::gradients);
     clock.end_step();
-    Timed group({timing("weights 0", 0, 40), timing("bucket 0", 40, 41)});
+    TimedRank group({timing("weights 0", 0, 40), timing("bucket 0", 40, 41)});
     const train::ReductionTiming reduction =
         clock.take({{&group, &train::ReductionTiming::gradients}});
     CHECK(reduction.weights.seconds == doctest::Approx(0.040));
@@ -119,7 +119,7 @@ TEST_CASE("sums of each group have their own time, and what of it the device wai
     clock.end_step();
     const auto begin = context.time_of(span.begin), end = context.time_of(span.end);
     const auto ms = [](int count) { return std::chrono::milliseconds(count); };
-    Timed shard({{"weights 0", begin - ms(3), begin}, {"bucket 0", begin - ms(2), end}}),
+    TimedRank shard({{"weights 0", begin - ms(3), begin}, {"bucket 0", begin - ms(2), end}}),
         replica({{"bucket 0", begin - ms(1), end + ms(4)}, {"losses", begin, end}});
     const train::ReductionTiming reduction =
         clock.take({{&shard, &train::ReductionTiming::gradients},

@@ -17,7 +17,7 @@ using train::OptimizerKind;
 
 namespace {
 
-constexpr int steps = 20;
+constexpr int step_count = 20;
 
 // Lane 0 has most of the rows, so the others run dry in every epoch.
 RunSetup setup_of(int world, OptimizerKind optimizer, train::Precision precision) {
@@ -33,7 +33,7 @@ RunSetup setup_of(int world, OptimizerKind optimizer, train::Precision precision
     setup.options.optimizer.weight_decay = 0.01;
     setup.options.optimizer.gradient_clip = 0.3;
     setup.options.schedule.kind = train::ScheduleKind::fixed;
-    setup.options.limits.max_train_steps = steps;
+    setup.options.limits.max_train_steps = step_count;
     setup.options.validation.every_n_steps = 7;
     setup.options.hash_every_n_updates = 1;
     setup.options.reducer.first_bucket_bytes = 64;
@@ -80,12 +80,13 @@ TEST_CASE("ranks that share a replica train as those that do not, bit for bit") 
                 const RunSetup setup = setup_of(world, optimizer, precision);
                 const auto expected = run_training(setup);
                 const auto& reports = expected[0].steps;
-                REQUIRE(reports.size() == steps);
+                REQUIRE(reports.size() == step_count);
                 // These conditions make the comparison meaningful.
                 const auto count = [&](auto what) {
                     return std::count_if(reports.begin(), reports.end(), what);
                 };
-                CHECK(count([](const auto& report) { return report.clipped > 0; }) > steps / 2);
+                CHECK(count([](const auto& report) { return report.clipped > 0; }) >
+                      step_count / 2);
                 CHECK(count([&](const auto& report) { return report.lanes < world; }) > 0);
                 for (const int stage : {1, 2, 3}) {
                     CAPTURE(stage);
@@ -102,7 +103,7 @@ TEST_CASE("replicas that ranks share train as whole ones") {
             const auto all = run_training(shared(setup, world, 1));
             const auto first = run_training(shared(setup, 2, 1));
             // The ranks are added in another order.
-            for (std::size_t i = 0; i < steps; ++i)
+            for (std::size_t i = 0; i < step_count; ++i)
                 CHECK(first[0].steps[i].loss ==
                       doctest::Approx(all[0].steps[i].loss).epsilon(1e-4));
             for (const RankRun& run : first) CHECK(run.weights == first[0].weights);
@@ -147,7 +148,7 @@ TEST_CASE("several lanes of a rank train alike at all stages, but for rounding")
             const auto expected = run_training(setup);
             const auto second = run_training(shared(setup, 3, 2));
             const double tolerance = precision == fp32 ? 1e-5 : 1e-3;
-            for (std::size_t i = 0; i < steps; ++i)
+            for (std::size_t i = 0; i < step_count; ++i)
                 CHECK(second[0].steps[i].loss ==
                       doctest::Approx(expected[0].steps[i].loss).epsilon(tolerance));
             for (const RankRun& run : second) CHECK(run.weights == second[0].weights);
@@ -181,19 +182,20 @@ TEST_CASE("a checkpoint continues on any ranks, whoever owns what") {
                 setup.sharing = saved_on.sharing;
                 setup.stage = saved_on.stage;
                 const auto whole = run_training(setup);
-                setup.options.limits.max_train_steps = steps / 2;
+                setup.options.limits.max_train_steps = step_count / 2;
                 const auto half = run_training(setup);
-                setup.options.limits.max_train_steps = steps;
+                setup.options.limits.max_train_steps = step_count;
                 setup.resume = half[0].saves.back();
                 setup.world = continued_on.world;
                 setup.sharing = continued_on.sharing;
                 setup.stage = continued_on.stage;
                 const auto rest = run_training(setup);
-                REQUIRE(rest[0].steps.size() == steps / 2);
+                REQUIRE(rest[0].steps.size() == step_count / 2);
                 const double tolerance = precision == fp32 ? 1e-4 : 5e-2;
-                for (std::size_t i = 0; i < steps / 2; ++i)
+                for (std::size_t i = 0; i < step_count / 2; ++i)
                     CHECK(rest[0].steps[i].loss ==
-                          doctest::Approx(whole[0].steps[steps / 2 + i].loss).epsilon(tolerance));
+                          doctest::Approx(whole[0].steps[step_count / 2 + i].loss)
+                              .epsilon(tolerance));
                 if (saved_on.world == 2 && continued_on.world == 2 &&
                     (saved_on.stage < 2) == (continued_on.stage < 2))
                     CHECK(rest[0].saves.back().weights == whole[0].saves.back().weights);

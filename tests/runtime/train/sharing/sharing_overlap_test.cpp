@@ -63,14 +63,14 @@ private:
     const train::ParameterStore<HostSpace>& store_;
 };
 
-struct Timed {
+struct TimedStep {
     train::ReductionTiming reduction;
     double seconds = 0;
 };
 
 // Returns the timing of a step of the first of two ranks, in which the gathers of the step before
 // are hidden, too.
-Timed step_at(int stage, train::Overlap overlap) {
+TimedStep step_at(int stage, train::Overlap overlap) {
     train::TrainOptions options;
     options.reducer.bucket_bytes = options.reducer.first_bucket_bytes =
         layer_elements * sizeof(float);
@@ -79,7 +79,7 @@ Timed step_at(int stage, train::Overlap overlap) {
     const double bytes = layers * layer_elements * sizeof(float) * (stage == 1 ? 2 : 3);
     const Slowness slowness{
         0ns, static_cast<double>(std::chrono::nanoseconds(sending_time).count()) / bytes};
-    Timed timed;
+    TimedStep timed;
     comm::ThreadWorld slow(2);
     comm::run_as_threads(2, [&](comm::Communicator& communicator) {
         const int rank = communicator.rank();
@@ -113,8 +113,8 @@ Timed step_at(int stage, train::Overlap overlap) {
 // Returns the first of several steps that is `as_wanted`, or the last: a busy machine may delay a
 // thread. Without overlap no step comes near what is wanted with it, nor the other way round.
 template <class Wanted>
-Timed step_at(int stage, train::Overlap overlap, Wanted as_wanted) {
-    Timed timed = step_at(stage, overlap);
+TimedStep step_at(int stage, train::Overlap overlap, Wanted as_wanted) {
+    TimedStep timed = step_at(stage, overlap);
     for (int more = 0; more < 9 && !as_wanted(timed); ++more) timed = step_at(stage, overlap);
     return timed;
 }
@@ -124,18 +124,19 @@ Timed step_at(int stage, train::Overlap overlap, Wanted as_wanted) {
 TEST_CASE("slow gathers and sums hide behind layers, and without overlap they do not") {
     for (const int stage : {1, 3}) {
         CAPTURE(stage);
-        const auto share = [](const Timed& timed) { return *timed.reduction.hidden_share(); };
-        const auto weights_share = [](const Timed& timed) {
+        const auto share = [](const TimedStep& timed) { return *timed.reduction.hidden_share(); };
+        const auto weights_share = [](const TimedStep& timed) {
             return timed.reduction.weights.hidden_share().value();
         };
-        const Timed overlapped = step_at(stage, train::Overlap::on, [&](const Timed& timed) {
-            return share(timed) >= 0.8 && weights_share(timed) >= 0.7;
-        });
+        const TimedStep overlapped =
+            step_at(stage, train::Overlap::on, [&](const TimedStep& timed) {
+                return share(timed) >= 0.8 && weights_share(timed) >= 0.7;
+            });
         CHECK(share(overlapped) >= 0.8);
         CHECK(weights_share(overlapped) >= 0.7);
         CHECK(overlapped.reduction.bucket_s >=
               std::chrono::duration<double>(sending_time).count() * 0.85);
-        const Timed serial = step_at(stage, train::Overlap::off, [&](const Timed& timed) {
+        const TimedStep serial = step_at(stage, train::Overlap::off, [&](const TimedStep& timed) {
             return share(timed) <= 0.05 && weights_share(timed) <= 0.05 &&
                    timed.seconds > 1.2 * overlapped.seconds;
         });
