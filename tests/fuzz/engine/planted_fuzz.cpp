@@ -21,7 +21,8 @@ void behind_comparisons(std::string_view text) {
     std::abort();
 }
 
-// Is slow only the first time, as any input is on a machine that stands still for a moment.
+// Tells the first run of an input from the second: a machine that stands still makes only the first
+// slow.
 bool first_time() {
     constexpr const char* trace = "was-here";
     if (std::filesystem::exists(trace)) return false;
