@@ -3,8 +3,6 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
-#include <string>
-
 namespace lockstep::kernels::cpu {
 
 void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequences,
@@ -54,9 +52,7 @@ void multiply_blocks(MatmulCache&, int m, int n, int k, Operand<float> a, Operan
     const dnnl_status_t status =
         dnnl_sgemm(letter(a.side), letter(b.side), m, n, k, 1.0f, a.block.data, a.block.stride,
                    b.block.data, b.block.stride, beta, c, c_stride);
-    if (status == dnnl_success) return;
-    throw Error(ErrorKind::dnnl,
-                "attention: a product failed (oneDNN status " + std::to_string(status) + ")");
+    if (status != dnnl_success) product_failed("a product of attention", status);
 }
 
 }  // namespace lockstep::kernels::cpu

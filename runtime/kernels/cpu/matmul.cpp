@@ -79,6 +79,12 @@ bool first_is_not_general() noexcept {
            isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
 }
 
+void product_failed(const std::string& product, int status) {
+    if (status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw Error(ErrorKind::dnnl,
+                "oneDNN failed in " + product + " (status " + std::to_string(status) + ")");
+}
+
 MatmulCache::MatmulCache() : state_(std::make_unique<State>()) {}
 MatmulCache::~MatmulCache() = default;
 MatmulCache::MatmulCache(MatmulCache&&) noexcept = default;
@@ -90,11 +96,9 @@ bool MatmulCache::run(const Product& p) {
         primitive.run(p, state_->stream, state_->memory);
         return true;
     } catch (const dnnl::error& error) {
-        if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-        throw Error(ErrorKind::dnnl, "oneDNN failed in a matrix product of " + std::to_string(p.m) +
-                                         " x " + std::to_string(p.k) + " x " + std::to_string(p.n) +
-                                         ": " + error.what() + " (status " +
-                                         std::to_string(static_cast<int>(error.status)) + ")");
+        product_failed("a matrix product of " + std::to_string(p.m) + " x " + std::to_string(p.k) +
+                           " x " + std::to_string(p.n),
+                       error.status);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/dtype.hpp"
@@ -50,6 +51,10 @@ Factor transposed(HostMatrix<const T> matrix) noexcept {
     return {matrix.data, dtype_of<T>, 1, matrix.stride};
 }
 
+// Throws what a product of oneDNN ended with: std::bad_alloc if its status says that memory lacked,
+// otherwise ErrorKind::dnnl. `product` is for the user, such as "a product of attention".
+[[noreturn]] void product_failed(const std::string& product, int status);
+
 // A cache of oneDNN's primitives by shape, with the memory they need: making a primitive costs more
 // than running a small one. Only one thread may use the cache at a time. Products run on the OpenMP
 // threads of the caller, thus inside a parallel region on the calling thread alone.
@@ -60,7 +65,7 @@ public:
     MatmulCache(MatmulCache&&) noexcept;
 
     // Returns false and computes nothing if this processor has no such (bf16) products. Throws
-    // ErrorKind::dnnl.
+    // as product_failed().
     bool run(const Product& product);
 
 private:
