@@ -42,7 +42,9 @@ TEST_CASE("gradients with every dropout active are the loss's slope") {
     for (const std::string& name : kinds) {
         CAPTURE(name);
         Golden golden(name);
-        ModelUnderTest test(tests::with_dropout(golden.config()));
+        const auto config = tests::with_dropout(golden.config());
+        REQUIRE((config.dropout > 0 && config.attention_dropout > 0 && config.relu_dropout > 0));
+        ModelUnderTest test(config);
         const auto batch = golden.batch("");
         const double undropped = test.evaluate(batch).nll;
         const auto sums = test.train(batch);
