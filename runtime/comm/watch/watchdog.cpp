@@ -23,7 +23,7 @@ constexpr const char* keeper_key = "keeper";
 constexpr const char* end_of_work = "end";
 constexpr char record_end = '\x1e';
 constexpr std::size_t max_summary_bytes = 256u << 10;
-constexpr milliseconds tick(100);  // period of rank 0, which looks only at its own memory
+constexpr milliseconds tick(100);
 
 std::string record_key(int rank) { return "rank/" + std::to_string(rank); }
 // A rank that has lost its connection connects again under the next number. The end of an earlier
@@ -36,6 +36,10 @@ std::string lost_key(int rank, const std::string& connection) {
 milliseconds longest_gap(const WatchLimits& limits) {
     return milliseconds(4 * limits.beat_ms) + 2 * tick;
 }
+
+// Rank 0 looks only at its own memory, and at every rank there. Slurm's PMIx ends all ranks within
+// about 100 ms of the death of one, so that a small run has to look earlier to report it.
+milliseconds look_every(int ranks) { return std::clamp(milliseconds(ranks / 4), tick / 5, tick); }
 
 int ms_since(Clock::time_point then) {
     const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - then);
@@ -163,7 +167,8 @@ void Watchdog::keep() {
         }
         for (const Straggler& found : stragglers_.look(ranks)) listener_.slow(found);
         std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, tick, [&] { return leaving_ || condition_ != told; });
+        changed_.wait_for(lock, look_every(rank_info_.size),
+                          [&] { return leaving_ || condition_ != told; });
     }
     post_.client->set(verdict_key, end_of_work);
     wait_for_the_others_to_go();
