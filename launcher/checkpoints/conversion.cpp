@@ -154,6 +154,14 @@ void write_checkpoint(const std::string& source, const std::string& name,
     train::save_checkpoint(conversion.to, loaded.tensors(), record, check);
 }
 
+void refuse_like(const Conversion& conversion) {
+    if (!conversion.like.empty())
+        throw Error(ErrorKind::config,
+                    conversion.to +
+                        ": has neither config.json nor a tokenizer of its own; --like is for a "
+                        "model's folder as the result, so leave it out or choose another name");
+}
+
 std::string without_slash(const std::string& path) {
     const fs::path folder(path);
     return folder.has_filename() ? path : folder.parent_path().string();
@@ -166,7 +174,9 @@ std::string convert(const Conversion& given, const train::LockWaiting& waiting) 
     conversion.to = without_slash(given.to);
     const std::string source = verified_source(without_slash(given.from));
     const std::string name = fs::path(conversion.to).filename();
-    if (name.ends_with(".safetensors")) {
+    const bool is_file = name.ends_with(".safetensors");
+    if (is_file || train::is_checkpoint_name(name)) refuse_like(conversion);
+    if (is_file) {
         write_file(source, conversion, waiting);
         return conversion.to + ": the weights of " + source;
     }

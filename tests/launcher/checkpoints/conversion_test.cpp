@@ -159,6 +159,20 @@ TEST_CASE_FIXTURE(Conversions, "what cannot be done is refused before anything i
     CHECK(folder.names() == before);
 }
 
+TEST_CASE_FIXTURE(Conversions, "--like is refused where no config.json is written") {
+    const std::string from = save(10);
+    const train::LockWaiting waiting{[](const std::string&) {}, [] { return false; }};
+    for (const char* name : {"weights.safetensors", "step-00000010"}) {
+        const std::string to = folder / name;
+        check_contains(failure(ErrorKind::config,
+                               [&] {
+                                   convert({from, to, model, Existing::refuse}, waiting);
+                               }),
+                       "--like is for a model's folder as the result");
+        CHECK_FALSE(fs::exists(to));
+    }
+}
+
 TEST_CASE_FIXTURE(Conversions, "files of tensors that no model has are refused in one line") {
     const std::string from = folder / "a.safetensors", to = folder / "b.safetensors";
     const std::vector<std::uint64_t> whole{1};
