@@ -37,8 +37,8 @@ milliseconds longest_gap(const WatchLimits& limits) {
     return milliseconds(4 * limits.beat_ms) + 2 * tick;
 }
 
-// Rank 0 looks only at its own memory, and at every rank there. Slurm's PMIx ends all ranks within
-// about 100 ms of the death of one, so that a small run has to look earlier to report it.
+// Rank 0 looks only at its own memory, and at every rank there. Slurm's PMIx ends all ranks soon
+// after the death of one, so that a small run looks early enough to report it.
 milliseconds look_every(int ranks) { return std::clamp(milliseconds(ranks / 4), tick / 5, tick); }
 
 int ms_since(Clock::time_point then) {
