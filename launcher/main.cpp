@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "launcher/host/stack_limits.hpp"
 #include "launcher/processes/openmp_wait_policy.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/exception_text.hpp"
@@ -67,7 +68,7 @@ void outlive(int signal) {
 
 // Writes the line in one piece because other ranks write to the same terminal.
 void complain(const std::string& name, const std::string& what) {
-    std::cerr << printable(name) + ": " + what + "\n" << std::flush;
+    std::cerr << shown(name) + ": " + what + "\n" << std::flush;
 }
 
 // Ends the process with one line where a library needs memory for giving memory back, as the
@@ -110,11 +111,15 @@ int main(int argc, char** argv) {
         if (program == nullptr) {
             throw Error(ErrorKind::config, "no such program; " + launcher::advice_on_program(name));
         }
+        launcher::require_stack();
         // Ctrl-C also ends the `tee` of `train | tee log`, and the run still has to save its
         // checkpoint.
         if (program->output == launcher::Output::log) outlive(SIGPIPE);
         outlive(SIGXFSZ);  // a file that may not grow (ulimit -f) is told like a full disk
-        if (program->load == launcher::Load::computes) launcher::set_openmp_wait_policy(argv);
+        if (program->load == launcher::Load::computes) {
+            launcher::require_thread_stacks();
+            launcher::set_openmp_wait_policy(argv);
+        }
         return written(*program, name, program->run(words));
     } catch (const launcher::ToldElsewhere& e) {
         return launcher::exit_code(e);

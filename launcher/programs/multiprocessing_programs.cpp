@@ -49,6 +49,7 @@ bool is_rank_of(const std::string& program) {
 // that they would all refuse is refused here, once.
 int run_ranks(const char* program, const RunConfig& config, const std::vector<std::string>& args,
               const std::string& trained) {
+    require_threads(config.threads);
     if (!config.secret_file.empty()) (void)comm::Secret::from_file(config.secret_file);
     auto base = comm::process_environment();
     base[ranks_of] = program;

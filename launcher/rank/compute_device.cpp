@@ -150,10 +150,12 @@ std::vector<std::string> idle_options(const RunConfig& config, const ComputeDevi
 }
 
 ComputeDevice lone_device(const RunConfig& config) {
+    require_threads(config.threads);
     ComputeDevice device;
     device.gpu = choose_gpu(config, comm::alone(), gpus_for(config));
     device.precision = precision_of(config.precision, device.gpu);
-    device.threads = config.threads > 0 ? static_cast<int>(config.threads) : usable_cores();
+    device.threads =
+        config.threads > 0 ? static_cast<int>(config.threads) : within_thread_limit(usable_cores());
     device.settings = gpu_settings(config, device.gpu);
     device.settings.host_threads = device.threads;
     const auto idle = idle_options(config, device, 1);

@@ -65,6 +65,7 @@ std::unique_ptr<comm::Communicator> connect(const RunConfig& config,
 }
 
 Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const SharedConfig& shared) {
+    require_threads(launch.threads);
     const Gpus gpus = gpus_for(launch);
     const auto gpu = choose_gpu(launch, rank_info, gpus);
     // This comes before other threads exist, because they inherit the binding.

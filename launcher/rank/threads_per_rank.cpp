@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank/threads_per_rank.hpp"
 
+#include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "runtime/comm/environment/rank_info.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
 
 namespace lockstep::launcher {
@@ -27,6 +30,16 @@ int usable_cores() {
     return std::max(1, CPU_COUNT(&set));
 }
 
+int within_thread_limit(int threads) { return std::clamp(threads, 1, omp_get_thread_limit()); }
+
+void require_threads(std::int64_t threads) {
+    const int limit = omp_get_thread_limit();
+    if (threads <= limit) return;
+    throw Error(ErrorKind::config, "--threads " + std::to_string(threads) +
+                                       ": OMP_THREAD_LIMIT allows " + std::to_string(limit) +
+                                       "; unset it, or give --threads " + std::to_string(limit));
+}
+
 int share_of_cores(comm::Communicator& communicator) {
     const cpu_set_t set = affinity();
     // Ranks with the same host and the same set of cores share them.
@@ -38,7 +51,7 @@ int share_of_cores(comm::Communicator& communicator) {
     const int before =
         static_cast<int>(std::count(all.begin(), all.begin() + communicator.rank(), mine.front()));
     const int cores = std::max(1, CPU_COUNT(&set));
-    return std::max(1, cores / sharing + (before < cores % sharing ? 1 : 0));
+    return within_thread_limit(cores / sharing + (before < cores % sharing ? 1 : 0));
 }
 
 }  // namespace lockstep::launcher

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/comm/communicator.hpp"
 
 namespace lockstep::launcher {
 
 // Returns the number of cores that the scheduler allows for this process.
 int usable_cores();
+
+// Returns at least 1 and at most as many threads as OpenMP gives a process (OMP_THREAD_LIMIT).
+int within_thread_limit(int threads);
+
+// Throws kind config if --threads asks for more.
+void require_threads(std::int64_t threads);
 
 // Returns this rank's number of threads: its share of the cores that it has in common with other
 // ranks of its host. Ranks that a launcher bound to separate cores share with nobody. Collective.

@@ -27,6 +27,7 @@ public:
         virtual ~KernelCache() = default;
     };
 
+    // Starts the threads. Throws kind config if OpenMP does not give so many.
     explicit CpuContext(int threads);
     ~CpuContext();
     CpuContext(const CpuContext&) = delete;

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,8 +32,9 @@ private:
 template <class Like>
 class HostSide<DryContext<Like>> final : public CpuContext {
 public:
-    // Leaves the number of the calling thread's threads as it is.
-    explicit HostSide(DryContext<Like>&) : CpuContext(omp_get_max_threads()) {}
+    // Leaves the number of the calling thread's threads as it is, unless OMP_THREAD_LIMIT is less.
+    explicit HostSide(DryContext<Like>&)
+        : CpuContext(std::min(omp_get_max_threads(), omp_get_thread_limit())) {}
 
     void begin() {}
     template <class T>
