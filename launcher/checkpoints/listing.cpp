@@ -50,6 +50,8 @@ Options look_into(const std::string& path, ListedCheckpoint& listed) {
     listed.parts = static_cast<int>(manifest.version == 1 ? 1 : manifest.parts(path).size());
     for (const train::ListedFile& file : manifest.files) require_size(path, file);
     const StoredRun run = read_stored_run(path);
+    if (const std::string wrong = train::wrong_name(path); !wrong.empty())
+        throw Error(ErrorKind::data, wrong);
     listed.step = run.trainer.step;
     listed.updates = run.trainer.updates;
     listed.epochs = run.trainer.epochs;

@@ -49,6 +49,13 @@ void check_values(const std::string& path, train::StoredTensors& stored, Verifie
     }
 }
 
+// A checkpoint that is no model folder's may have any name.
+void require_own_name(const std::string& path) {
+    if (std::filesystem::path(path).parent_path().filename() != "checkpoints") return;
+    const std::string wrong = train::wrong_name(path);
+    if (!wrong.empty()) throw Error(ErrorKind::data, wrong);
+}
+
 void look_at_checkpoint(const std::string& path, Verified& verified) {
     train::Manifest manifest;
     if (!found_good(verified, [&] { manifest = train::read_manifest(path); })) return;
@@ -59,7 +66,10 @@ void look_at_checkpoint(const std::string& path, Verified& verified) {
         verified.bytes += file.bytes;
         ++verified.files;
     }
-    if (state_is_whole) found_good(verified, [&] { (void)read_stored_run(path); });
+    if (state_is_whole) {
+        found_good(verified, [&] { (void)read_stored_run(path); });
+        found_good(verified, [&] { require_own_name(path); });
+    }
     if (!verified.findings.empty()) return;  // they say more than the tensors would
     found_good(verified, [&] {
         train::StoredTensors stored(path);

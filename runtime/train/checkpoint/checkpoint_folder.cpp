@@ -26,22 +26,35 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* dictionary_key = "dictionary_hash";
 
-// Returns why the checkpoint is damaged; empty: it is good. A verdict of damage has to be found
-// twice, because a network file system may show an old state of a folder for a moment.
+// Returns why the checkpoint is damaged; empty: it is good.
 std::string damage_of(const std::string& path, Verify what) {
+    std::string why;
+    try {
+        retry_reading([&] {
+            verify_checkpoint(path, what);
+            why = wrong_name(path);
+        });
+        return why;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::data) throw;
+        return error.what();
+    }
+}
+
+// Looks once more at the checkpoints that were found damaged, because a network file system may
+// show an old state of a folder for a moment.
+void look_again(CheckpointChoice& choice, Verify what) {
     constexpr std::chrono::milliseconds pause(200);
-    const auto look = [&]() -> std::string {
-        try {
-            retry_reading([&] { verify_checkpoint(path, what); });
-            return "";
-        } catch (const Error& error) {
-            if (error.kind() != ErrorKind::data) throw;
-            return error.what();
-        }
-    };
-    if (look().empty()) return "";
+    if (choice.damaged.empty()) return;
     std::this_thread::sleep_for(pause);
-    return look();
+    for (std::size_t i = 0; i < choice.damaged.size(); ++i) {
+        DamagedCheckpoint& damaged = choice.damaged[i];
+        damaged.why = damage_of(damaged.path, what);
+        if (!damaged.why.empty()) continue;
+        choice.path = damaged.path;
+        choice.damaged.resize(i);
+        return;
+    }
 }
 
 // Returns a free name for a damaged checkpoint.
@@ -84,6 +97,23 @@ ModelDescription read_description(const std::string& folder) {
     });
 }
 
+std::string wrong_name(const std::string& path) {
+    const std::string name = fs::path(path).filename().string();
+    if (!is_checkpoint_name(name)) return "";
+    std::int64_t step = 0;
+    try {
+        read_json(path + "/" + state_file).at("trainer").at("step").get_to(step);
+    } catch (const Json::exception&) {
+        return "";
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::data) throw;
+        return "";
+    }
+    if (step_of(name) == step) return "";
+    return path + ": holds step " + std::to_string(step) + ", not that of its name; call it " +
+           checkpoint_name(step) + " if that name is free, or remove it";
+}
+
 CheckpointChoice choose_checkpoint(const std::string& model_folder, Verify what) {
     const std::string folder = checkpoints_of(model_folder);
     const std::vector<std::string> names = retry_reading([&] { return names_in(folder); });
@@ -93,10 +123,12 @@ CheckpointChoice choose_checkpoint(const std::string& model_folder, Verify what)
         const std::string why = damage_of(path, what);
         if (why.empty()) {
             choice.path = path;
-            return choice;
+            break;
         }
         choice.damaged.push_back({path, why});
     }
+    look_again(choice, what);
+    if (choice.path) return choice;
     const auto set_aside_before = std::ranges::find_if(names, [](const std::string& name) {
         return name.find(damaged_mark) != std::string::npos;
     });

@@ -35,6 +35,11 @@ struct DamagedCheckpoint {
     std::string path, why;
 };
 
+// Returns what is wrong with the name of a checkpoint in a model folder: it tells another step than
+// its state.json, so that it would be taken for a newer or an older one. Empty: nothing, or
+// state.json is not whole.
+std::string wrong_name(const std::string& path);
+
 // Names the checkpoint of a model folder that a run uses, and the newer ones that were verified as
 // damaged, newest first.
 struct CheckpointChoice {
@@ -43,9 +48,9 @@ struct CheckpointChoice {
 };
 
 // Returns the newest checkpoint that verifies so far, and changes nothing. Only a checkpoint whose
-// contents are wrong counts as damaged. Transient failures are tried again for a few seconds and
-// then throw TransientFailure. A folder or file that cannot be read throws kind io, a newer format
-// kind config, and a folder with only damaged checkpoints kind data.
+// contents or name are wrong counts as damaged. Transient failures are tried again for a few
+// seconds and then throw TransientFailure. A folder or file that cannot be read throws kind io, a
+// newer format kind config, and a folder with only damaged checkpoints kind data.
 CheckpointChoice choose_checkpoint(const std::string& model_folder, Verify what = Verify::contents);
 std::optional<std::string> newest_good_checkpoint(const std::string& model_folder);
 // Names the damaged checkpoints and says why they are; empty if there are none.

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "runtime/core/system_failure.hpp"
@@ -47,7 +48,9 @@ std::string checkpoint_name(std::int64_t step) {
 }
 
 bool is_checkpoint_name(const std::string& name) {
-    return name.size() > prefix.size() && name.starts_with(prefix) &&
+    constexpr std::size_t most_digits = std::numeric_limits<std::int64_t>::digits10;
+    return name.size() > prefix.size() && name.size() <= prefix.size() + most_digits &&
+           name.starts_with(prefix) &&
            name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
 }
 

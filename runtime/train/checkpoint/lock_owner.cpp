@@ -118,6 +118,12 @@ OwnerState ask(const LockOwner& owner) {
     return dead ? OwnerState::gone : OwnerState::alive;
 }
 
+// Another text would lead out of the folder where a file is named after the run.
+bool is_random_name(const std::string& text) {
+    return text.size() == hex(std::uint64_t{0}).size() &&
+           text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 }  // namespace
 
 LockOwner this_process() {
@@ -159,6 +165,7 @@ std::optional<LockOwner> owner_from(const std::string& text) {
     try {
         LockOwner owner;
         json.at("run").get_to(owner.run);
+        if (!is_random_name(owner.run)) return std::nullopt;
         json.at("host").get_to(owner.host);
         json.at("pid").get_to(owner.pid);
         json.at("since").get_to(owner.since);

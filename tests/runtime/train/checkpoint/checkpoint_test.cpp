@@ -175,23 +175,6 @@ TEST_CASE_FIXTURE(LoggedFolder, "only a checkpoint with wrong contents is passed
     check_contains(failure(ErrorKind::config, choose), manifest + ": is of format version 7");
 }
 
-TEST_CASE_FIXTURE(LoggedFolder, "checkpoints that cannot be listed do not count as none") {
-    const std::string checkpoints = folder / "checkpoints";
-    const auto choose = [&] { (void)newest_good_checkpoint(folder.path()); };
-    std::filesystem::create_symlink(folder / "unmounted", checkpoints);
-    check_contains(failure(ErrorKind::io, choose), checkpoints + ": cannot be read: No such file");
-    std::filesystem::remove(checkpoints);
-    std::filesystem::create_symlink(checkpoints, checkpoints);  // a loop
-    check_contains(failure(ErrorKind::io, choose),
-                   checkpoints + ": cannot be read: Too many levels");
-    std::filesystem::remove(checkpoints);
-    tests::write_text(checkpoints, "");
-    check_contains(failure(ErrorKind::io, choose),
-                   checkpoints + ": cannot be read: Not a directory; ");
-    std::filesystem::remove(checkpoints);
-    CHECK_FALSE(newest_good_checkpoint(folder.path()));
-}
-
 TEST_CASE_FIXTURE(LoggedFolder, "saving replaces the same step and leftovers, never a later step") {
     CheckpointFolder checkpoints(folder.path(), {1, -1}, log);
     SavedRun late(30), early(20);

@@ -91,6 +91,15 @@ TEST_CASE("a process is asked for by number and start, where its numbers mean th
     CHECK(train::state_of(other, self) == OwnerState::cannot_be_asked);
 }
 
+TEST_CASE("a run's token cannot lead to another file") {
+    LockOwner owner = train::this_process();
+    for (const std::string run : {"", "/../../victim", "0123456789abcde", "0123456789ABCDEF"}) {
+        CAPTURE(run);
+        owner.run = run;
+        CHECK_FALSE(train::owner_from(train::to_json(owner)).has_value());
+    }
+}
+
 TEST_CASE("a restart of the machine ends its processes") {
     LockOwner self = train::this_process();
     self.machine = "node1 id";
