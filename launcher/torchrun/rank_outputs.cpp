@@ -5,11 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "runtime/comm/environment/rank_info.hpp"
@@ -19,13 +21,27 @@ namespace lockstep::launcher {
 
 namespace {
 
-// A full disk or a closed console stops only this copy, never the ranks.
-void write_all(int descriptor, std::string_view bytes) noexcept {
+// A full disk or a closed console stops only this copy, never the ranks. Returns 0 or an errno.
+int write_all(int descriptor, std::string_view bytes) noexcept {
     while (!bytes.empty()) {
         const auto count = ::write(descriptor, bytes.data(), bytes.size());
-        if (count <= 0 && errno != EINTR) return;
+        if (count <= 0 && errno != EINTR) return count == 0 ? EIO : errno;
         if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
     }
+    return 0;
+}
+
+bool is_regular(const FileDescriptor& file) noexcept {
+    struct stat status {};
+    return ::fstat(file.raw(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+void require_short(const std::string& prefix) {
+    constexpr std::size_t longest = 4096;
+    if (prefix.size() <= longest) return;
+    throw Error(ErrorKind::config, "--log-line-prefix-template: makes a text of more than " +
+                                       std::to_string(longest) +
+                                       " bytes before each line; give a shorter one");
 }
 
 // Expands torchrun's macros, whose values are also in the rank's environment.
@@ -37,11 +53,13 @@ std::string prefix_of(const LaunchPlan& plan, int local) {
         {"${hostname}", comm::host_name()},
     }};
     std::string text = plan.line_prefix;
+    require_short(text);
     for (const auto& [macro, value] : macros) {
         // The value itself may contain a macro, so the search goes on behind it.
         for (auto at = text.find(macro); at != std::string::npos;
              at = text.find(macro, at + value.size())) {
             text.replace(at, macro.size(), value);
+            require_short(text);
         }
     }
     return text;
@@ -97,7 +115,7 @@ int RankOutputs::open_sink(Sink sink, int console, const std::string& prefix,
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("cannot make a pipe", "--tee");
     kept_.emplace_back(ends[1]);
-    copies_.push_back({FileDescriptor(ends[0]), file, console, prefix, ""});
+    copies_.push_back({FileDescriptor(ends[0]), file, console, prefix, "", folder + "/" + name});
     ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
     return ends[1];
 }
@@ -106,9 +124,20 @@ FileDescriptor RankOutputs::open_file(const std::string& folder, const char* nam
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     const std::string path = folder + "/" + name;
-    FileDescriptor file(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-    if (!file) throw_errno("--log-dir: cannot write", path);
+    // Another user's link would choose the file that is emptied here, and a pipe would wait.
+    const std::filesystem::path of_rank(folder);
+    for (const auto& part : {of_rank.parent_path(), of_rank})
+        if (std::filesystem::is_symlink(part, failure))
+            throw Error(ErrorKind::config, "--log-dir: " + part.string() +
+                                               " is a link; remove it, or give another folder");
+    FileDescriptor file(::open(
+        path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+    const bool special = file ? !is_regular(file) : errno == ELOOP || errno == ENXIO;
+    if (special)
+        throw Error(
+            ErrorKind::config,
+            "--log-dir: " + path + " is no regular file; remove it, or give another folder");
+    if (!file || ::ftruncate(file.raw(), 0) != 0) throw_errno("--log-dir: cannot write", path);
     return file;
 }
 
@@ -148,10 +177,19 @@ bool RankOutputs::copy_some(Copy& copy) {
     const auto count = ::read(copy.source.raw(), buffer.data(), buffer.size());
     if (count <= 0) return false;
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
-    if (copy.file >= 0) write_all(copy.file, bytes);
+    if (copy.file >= 0) keep(copy, bytes);
     copy.line += bytes;
     show_lines(copy);
     return true;
+}
+
+// A file that cannot be written is told of once, and tried again for the next bytes.
+void RankOutputs::keep(Copy& copy, std::string_view bytes) {
+    const int failure = write_all(copy.file, bytes);
+    if (failure == 0 || std::exchange(copy.told_of_failure, true)) return;
+    write_all(STDERR_FILENO, "distributed_launch: --log-dir: " + copy.path +
+                                 " cannot be written: " + std::generic_category().message(failure) +
+                                 "; the ranks go on without it\n");
 }
 
 // Writes whole lines at once, so that other ranks' lines do not come between.
@@ -167,7 +205,7 @@ void RankOutputs::show_lines(Copy& copy) {
         from = end + 1;
     }
     copy.line.erase(0, from);
-    write_all(copy.console, shown);
+    (void)write_all(copy.console, shown);
 }
 
 }  // namespace lockstep::launcher

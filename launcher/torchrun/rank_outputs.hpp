@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -31,6 +32,8 @@ private:
         FileDescriptor source;
         int file, console;
         std::string prefix, line;
+        std::string path;  // of `file`
+        bool told_of_failure = false;
     };
 
     int open_sink(Sink sink, int console, const std::string& prefix, const std::string& folder,
@@ -39,6 +42,7 @@ private:
     void start();
     void copy_until_stopped();
     static bool copy_some(Copy& copy);
+    static void keep(Copy& copy, std::string_view bytes);
     static void show_lines(Copy& copy);
 
     std::vector<FileDescriptor> kept_;  // files, and the ends of the pipes that the ranks write

@@ -63,7 +63,9 @@ RankInfo from_torchrun(const Variables& variables) {
     if (address != nullptr) rank_info.master_addr = *address;
     // torchrun's own agent listens on MASTER_PORT.
     rank_info.master_port = variables.number("MASTER_PORT").value_or(default_master_port) + 1;
-    rank_info.local_size = variables.number("LOCAL_WORLD_SIZE").value_or(rank_info.local_rank + 1);
+    const auto local_size = variables.number("LOCAL_WORLD_SIZE");
+    rank_info.local_size = local_size.value_or(rank_info.local_rank + 1);
+    rank_info.local_size_known = local_size.has_value();
     // The number of the attempt is left out: torchrun's agents on two nodes may count differently.
     if (const std::string* run = variables.find("TORCHELASTIC_RUN_ID")) rank_info.job = *run;
     check_against_step(rank_info, variables);

@@ -19,6 +19,8 @@ struct RankInfo {
     int size = 1;
     int local_rank = 0;
     int local_size = 1;
+    // False where nobody told local_size, which is then the least that local_rank allows.
+    bool local_size_known = true;
     std::string host;  // this rank's host
     RankSource source = RankSource::alone;
     std::string master_addr;  // rank 0's host; empty for a single rank or if only MPI knows it
@@ -27,7 +29,7 @@ struct RankInfo {
     // They separate jobs that share one secret; may be empty.
     std::string job;
 
-    bool one_host() const noexcept { return local_size == size; }
+    bool one_host() const noexcept { return size == 1 || (local_size_known && local_size == size); }
 };
 
 // Holds the values from the command line. Rank, size and the master's address come together or not

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <optional>
+
 #include "runtime/comm/environment/slurm_nodes.hpp"
 
 namespace lockstep::comm {
@@ -35,13 +37,13 @@ void add_slurm_master(const Variables& variables, RankInfo& rank_info) {
     rank_info.master_port = port_of_job(job, step);
 }
 
-// Returns the number of ranks on this node. "4(x2),3" lists the tasks on each node of the step;
-// SLURM_NODEID is the index of this rank's node.
-int slurm_local_size(const Variables& variables, int local_rank) {
+// Returns the number of ranks on this node, if Slurm told it. "4(x2),3" lists the tasks on each
+// node of the step; SLURM_NODEID is the index of this rank's node.
+std::optional<int> slurm_local_size(const Variables& variables) {
     const std::string* tasks = variables.find("SLURM_STEP_TASKS_PER_NODE");
     const auto node = variables.number("SLURM_NODEID");
-    if (tasks == nullptr || !node) return local_rank + 1;
-    return tasks_on_node(*tasks, *node).value_or(local_rank + 1);
+    if (tasks == nullptr || !node) return std::nullopt;
+    return tasks_on_node(*tasks, *node);
 }
 
 // Under --pty only the first task has the terminal. A command typed into its shell is not itself a
@@ -80,7 +82,9 @@ RankInfo rank_info_from_slurm(const Variables& variables) {
     rank_info.size = slurm_size(variables);
     refuse_typed_into_task(variables, rank_info.size);
     rank_info.local_rank = variables.needed("SLURM_LOCALID", because);
-    rank_info.local_size = slurm_local_size(variables, rank_info.local_rank);
+    const auto local_size = slurm_local_size(variables);
+    rank_info.local_size = local_size.value_or(rank_info.local_rank + 1);
+    rank_info.local_size_known = local_size.has_value();
     add_slurm_master(variables, rank_info);
     if (rank_info.master_addr.empty() && rank_info.size > 1) {
         refuse_environment("SLURM_STEP_NODELIST is missing from the environment, although " +

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -102,13 +103,18 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
 }
 
 bool means_this_host(const std::string& address) {
-    if (address == "localhost" || address.ends_with(".localhost")) return true;
-    in_addr four{};
-    in6_addr six{};
-    constexpr std::uint32_t loopback_net = 127;
-    if (::inet_pton(AF_INET, address.c_str(), &four) == 1)
-        return ntohl(four.s_addr) >> 24 == loopback_net;
-    return ::inet_pton(AF_INET6, address.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six) != 0;
+    std::string name = address;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (name == "localhost" || name.ends_with(".localhost")) return true;
+    // A number may be written in several ways: 127.1 is 127.0.0.1.
+    addrinfo hints{}, *list = nullptr;
+    hints.ai_flags = AI_NUMERICHOST;
+    if (::getaddrinfo(address.c_str(), nullptr, &hints, &list) != 0) return false;
+    SocketAddress found;
+    found.length = list->ai_addrlen;
+    std::memcpy(&found.storage, list->ai_addr, list->ai_addrlen);
+    ::freeaddrinfo(list);
+    return found.loopback();
 }
 
 Listening listen_on(const SocketAddress& address) {

@@ -17,9 +17,10 @@ namespace lockstep::comm {
 namespace {
 
 // Whoever listens on rank 0's port before it does gets a proof by which he may guess the secret.
-void require_length(const std::string& text, const std::string& where) {
+void require_random(const std::string& text, const std::string& where) {
     constexpr std::size_t fewest_characters = 16;
-    if (text.size() >= fewest_characters) return;
+    const bool varies = text.find_first_not_of(text.substr(0, 1)) != std::string::npos;
+    if (text.size() >= fewest_characters && varies) return;
     throw Error(ErrorKind::config, where + " needs " + std::to_string(fewest_characters) +
                                        " or more random characters (openssl rand -hex 32)");
 }
@@ -29,7 +30,7 @@ void require_length(const std::string& text, const std::string& where) {
 Secret Secret::from(const Environment& environment) {
     const auto entry = environment.find(variable);
     if (entry == environment.end()) return {};
-    require_length(entry->second, std::string(variable) + ": it");
+    require_random(entry->second, std::string(variable) + ": it");
     return Secret(entry->second);
 }
 
@@ -45,12 +46,16 @@ Secret Secret::from_file(const std::string& path) {
             ErrorKind::config,
             "--secret-file " + path + " may be read or changed by others: type chmod 600 " + path);
     }
-    std::array<char, 4096> bytes{};
+    std::array<char, 4096> bytes{};  // a longer line is refused
     const ssize_t read = ::read(file.raw(), bytes.data(), bytes.size());
     if (read < 0) throw_errno(cannot, path);
     const std::string text(bytes.data(), static_cast<std::size_t>(read));
     std::string line = text.substr(0, text.find('\n'));
-    require_length(line, "--secret-file " + path + ": its first line");
+    if (line.size() == bytes.size())
+        throw Error(ErrorKind::config, "--secret-file " + path + ": its first line has " +
+                                           std::to_string(bytes.size()) +
+                                           " characters or more; give fewer");
+    require_random(line, "--secret-file " + path + ": its first line");
     return Secret(std::move(line));
 }
 

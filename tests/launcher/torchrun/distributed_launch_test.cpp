@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -326,6 +327,44 @@ TEST_CASE("ranks write to their files, to the terminal with their number, or to 
         const auto run = launch({"--log-dir", "/proc/none"}, speak);
         CHECK(run.code == 2);
         CHECK(contains(run.err, "--log-dir"));
+    }
+    SUBCASE("one that is a link or a pipe") {
+        const std::string folder = logs + "/attempt_0/rank_0", victim = scratch / "victim";
+        write_text(victim, "kept");
+        std::filesystem::create_directories(folder);
+        std::filesystem::create_symlink(victim, folder + "/stdout.log");
+        REQUIRE(::mkfifo((folder + "/stderr.log").c_str(), 0600) == 0);
+        for (const std::string name : {"stdout.log", "stderr.log"}) {
+            const auto run = launch({"--log-dir", logs}, speak);
+            CHECK(run.code == 2);
+            CHECK(contains(run.err, name + " is no regular file"));
+            std::filesystem::remove(folder + "/" + name);
+        }
+        std::filesystem::create_directory(scratch / "elsewhere");
+        std::filesystem::remove_all(folder);
+        std::filesystem::create_directory_symlink(scratch / "elsewhere", folder);
+        CHECK(contains(launch({"--log-dir", logs}, speak).err, "/rank_0 is a link; remove it"));
+        CHECK(std::filesystem::is_empty(scratch / "elsewhere"));
+        CHECK(read_text(victim) == "kept");
+    }
+    SUBCASE("one that may not grow") {
+        // The limit must not hold for what the test itself writes.
+        const std::string limited = "set -o pipefail; (ulimit -f 1; exec \"$0\" --log-dir " + logs +
+                                    " --no-python seq 100000) | wc -l";
+        const auto run = run_program({"bash", "-c", limited, program_path("distributed_launch")});
+        CHECK(run.code == 0);
+        CHECK(run.out == "100000\n");
+        CHECK(lines_of(run.err) == 1);
+        CHECK(contains(run.err, "/stdout.log cannot be written: "));
+    }
+    SUBCASE("a prefix that makes much of little") {
+        std::string many;
+        for (int i = 0; i < 4000; ++i) many += "${role_name}";
+        const auto run = launch(
+            {"-t", "3", "--role", std::string(60'000, 'x'), "--log-line-prefix-template", many},
+            speak);
+        CHECK(run.code == 2);
+        CHECK(contains(run.err, "--log-line-prefix-template: makes a text of more than 4096"));
     }
 }
 

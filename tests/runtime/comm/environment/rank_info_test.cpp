@@ -317,3 +317,14 @@ TEST_CASE("a variable's value is shown cut") {
         }
     }
 }
+
+TEST_CASE("ranks that nobody told how many are on their host do not take it for the only one") {
+    auto environment = torchrun + Environment{{"RANK", "7"}, {"LOCAL_RANK", "7"}};
+    environment.erase("LOCAL_WORLD_SIZE");
+    const auto last = find_rank_info(environment, {});
+    CHECK(last.local_size == 8);
+    CHECK_FALSE(last.one_host());
+    environment["LOCAL_WORLD_SIZE"] = "8";
+    CHECK(find_rank_info(environment, {}).one_host());
+    CHECK(find_rank_info({}, {}).one_host());
+}

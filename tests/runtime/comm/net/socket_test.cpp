@@ -51,3 +51,15 @@ TEST_CASE("localhost is loopback also where no file and no name server says so")
     CHECK(ending == loopback);
     CHECK(ending_in_a_child("some-other-host") == unresolved);
 }
+
+TEST_CASE("this host is known however it is written") {
+    for (const std::string here : {"localhost", "LOCALHOST", "a.localhost", "127.0.0.1", "127.1",
+                                   "127.250.3.4", "0x7f.1", "::1", "0:0:0:0:0:0:0:1"}) {
+        CAPTURE(here);
+        CHECK(comm::means_this_host(here));
+    }
+    for (const std::string other : {"", "node7", "localhost.example", "10.0.0.1", "128.1", "::2"}) {
+        CAPTURE(other);
+        CHECK_FALSE(comm::means_this_host(other));
+    }
+}

@@ -37,6 +37,12 @@ TEST_CASE("a secret's file is for its owner's eyes and long enough") {
     write("short");
     CHECK(refusal().find("openssl rand") != std::string::npos);
     CHECK(refusal().find("short\n") == std::string::npos);
+    for (const std::string& same : {std::string(32, '\0'), std::string(32, 'a')}) {
+        write(same);
+        CHECK(refusal().find("random characters") != std::string::npos);
+    }
+    write("0123456789abcdef" + std::string(4'080, 'x'));
+    CHECK(refusal().find("4096 characters or more") != std::string::npos);
     fs::remove(file);
 }
 
