@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/shard_changes.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "data/storage/hdf5_section.hpp"
@@ -38,7 +39,11 @@ Hdf5Type type_of(InputReader& input) {
 void replace_attribute(const Hdf5File& file, InputReader& input) {
     const char* name = one_of(attributes, input);
     const Hdf5Type type = type_of(input);
-    const hsize_t count = input.number<std::uint16_t>() % 8001;
+    // A longer attribute makes a file that the target would drop, and takes the fuzzer's own
+    // memory.
+    constexpr hsize_t largest_bytes = hsize_t{1} << 20;
+    const hsize_t count = std::min<hsize_t>(input.number<std::uint16_t>() % 8001,
+                                            largest_bytes / H5Tget_size(type.raw()));
     const std::int64_t value = input.number<std::int64_t>();
     H5Adelete(file.raw(), name);
     const Hdf5Space space(count == 0 ? H5Screate(H5S_SCALAR)
