@@ -31,6 +31,8 @@ std::vector<std::string> turns_of(const std::string& line, const std::string& wh
         json = parse_json(line);
     } catch (const nlohmann::json::parse_error& e) {
         refuse(where, "not JSON, at byte " + std::to_string(e.byte));
+    } catch (const nlohmann::json::out_of_range&) {
+        refuse(where, "a number that is too large");
     }
     if (!json.is_object()) refuse(where, "not a JSON object");
     const bool text = json.contains("text"), context = json.contains("context");

@@ -47,11 +47,13 @@ using Settings = std::map<std::string, Setting>;  // the key is the option's lon
     for (const auto& [known, option] : index) {
         if (option->instead.empty()) names.push_back(option->name);
     }
-    const std::string meant = probably_meant(name, names);
-    throw Error(ErrorKind::config,
-                typed + ": no such option; " +
-                    (meant.empty() ? "--help lists all"
-                                   : "did you mean --" + meant + "? (--help lists all)"));
+    const std::string bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    const std::string meant = probably_meant(bare, names);
+    throw Error(ErrorKind::config, typed + ": no such option; " +
+                                       (meant.empty() ? "--help lists all"
+                                        : bare == meant && !typed.starts_with('-')
+                                            ? "leave out its dashes"
+                                            : "did you mean --" + meant + "? (--help lists all)"));
 }
 
 const Option& find_option(const std::string& typed, const std::string& name, const Index& index) {

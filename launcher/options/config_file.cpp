@@ -110,6 +110,13 @@ bool needs_quotes(const std::string& value) {
 }  // namespace
 
 std::vector<ConfigLine> read_config_lines(const std::string& text, const std::string& path) {
+    constexpr std::size_t largest_bytes = std::size_t{4} << 20;
+    if (text.size() > largest_bytes)
+        throw Error(
+            ErrorKind::config,
+            path +
+                ": is larger than 4 MiB, which is too much for lines `name = value`; is it the "
+                "right file?");
     std::vector<ConfigLine> lines;
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors write it
     std::istringstream in(text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size())

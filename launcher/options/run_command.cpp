@@ -212,6 +212,10 @@ void check(Task task, const RunConfig& config) {
     check_launch(config);
     if (talks(task)) check_talk(config);
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
+    // A score is divided by a power of at most some thousand tokens, which must be a number.
+    constexpr double largest_exponent = 20;
+    if (std::abs(config.generation.beam_length_penalty) > largest_exponent)
+        config_error("--beam-length-penalty: give at least -20 and at most 20");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {
         config_error("--topp: give more than 0 and at most 1");
     }

@@ -80,6 +80,10 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     require_output_file("--trace", config.trace_file, "displayTimeUnit");
     require_logs(test, config.world_logs);
     require_different_files("--trace", config.trace_file, "--world-logs", config.world_logs);
+    if (!config.world_logs.empty() && test.sets.empty())
+        throw Error(ErrorKind::config,
+                    "--world-logs writes the rows of the test split, and the data has none; leave "
+                    "it out, or prepare the data with --test");
     std::vector<double> weights = weights_of(config, sets);
     return {std::move(sets), std::move(weights), std::move(validation),
             model,           std::nullopt,       nullptr};

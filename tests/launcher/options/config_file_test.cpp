@@ -138,6 +138,9 @@ TEST_CASE("what is wrong in a file of options is named with the file and the lin
     CHECK(run("\ndrop_otu = 0.1\n") == "train: " + path +
                                            ":2: drop-otu: no such option; did you mean "
                                            "--dropout? (--help lists all)\n");
+    CHECK(run("--data = D\n") ==
+          "train: " + path + ":1: --data: no such option; leave out its dashes\n");
+    CHECK(run(std::string((4 << 20) + 1, '#')).ends_with("; is it the right file?\n"));
     CHECK(
         run("task = convai2\n") ==
         "train: " + path +

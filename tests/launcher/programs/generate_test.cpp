@@ -172,6 +172,7 @@ TEST_CASE("prompts that are none, and replies that cannot be written") {
     refused("[\"hello\"]", {"not a JSON object"});
     refused("{\"prompt\": \"hello\"}", {"neither"});
     refused("{\"text\": \"a\", \"context\": []}", {"both"});
+    refused("{\"text\": \"a\", \"x\": -1e999}", {"a number that is too large"});
     refused("{\"text\": 3}", {"\"text\" is not a string"});
     refused("{\"context\": \"hello\"}", {"\"context\" is not a list"});
     refused("{\"context\": [\"a\", null]}", {"a turn that is not a string"});

@@ -97,6 +97,7 @@ TEST_CASE_FIXTURE(Trained, "outputs are no files of the model's folder") {
     refused(train(data, fresh, {"--world-logs", fresh + "/./metrics.jsonl"}), {"--world-logs"});
     const std::string both = scratch / "both.json";
     refused(train(data, fresh, {"--trace", both, "--world-logs", both}), {"are the same file"});
+    refused(train(data, fresh, {"--world-logs", both}), {"--world-logs", "the data has none"});
     refused(run("self_chat", {"-mf", model, "--outfile", model + "/run.lock"}), {"--outfile"});
     says(train(data, fresh, {"--trace", fresh + "/trace.json"}), 0, {});
     refused(run("interactive", {"-mf", model, "--outfile", model + "/report.json"}), {"--outfile"});
