@@ -17,7 +17,7 @@ namespace {
 void require_team(int threads) {
     int found = 1;
 #pragma omp parallel num_threads(threads)
-#pragma omp single
+#pragma omp master
     found = omp_get_num_threads();
     if (found == threads) return;
     throw Error(ErrorKind::config,

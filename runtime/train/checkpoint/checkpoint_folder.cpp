@@ -110,8 +110,9 @@ std::string wrong_name(const std::string& path) {
         return "";
     }
     if (step_of(name) == step) return "";
-    return path + ": holds step " + std::to_string(step) + ", not that of its name; call it " +
-           checkpoint_name(step) + " if that name is free, or remove it";
+    return path + "/" + state_file + ": trainer/step is " + std::to_string(step) +
+           ", which is not the folder's name; call the folder " + checkpoint_name(step) +
+           " if that name is free, or remove it";
 }
 
 CheckpointChoice choose_checkpoint(const std::string& model_folder, Verify what) {

@@ -14,7 +14,7 @@ TEST_CASE("a context's regions have all of its threads, whatever OpenMP was told
     CHECK(omp_get_dynamic() == 0);
     int found = 0;
 #pragma omp parallel
-#pragma omp single
+#pragma omp master
     found = omp_get_num_threads();
     CHECK(found == 3);
 }

@@ -22,7 +22,8 @@ TEST_CASE_FIXTURE(LoggedFolder, "a checkpoint under the name of another step is 
     CHECK(choice.path == own);
     REQUIRE(choice.damaged.size() == 1);
     check_contains(choice.damaged.front().why,
-                   "step-00000100: holds step 10, not that of its name; call it step-00000010 if");
+                   "step-00000100/state.json: trainer/step is 10, which is not the folder's name; "
+                   "call the folder step-00000010 if");
     std::filesystem::rename(own, all + "step-10");  // the same step
     CHECK(choose_checkpoint(folder.path()).path == all + "step-10");
     CHECK_NOTHROW(verify_checkpoint(all + "step-00000100"));  // elsewhere any name will do
