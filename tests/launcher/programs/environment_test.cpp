@@ -69,7 +69,7 @@ TEST_CASE("stacks that are too small are told of") {
     const std::map<std::string, std::string> both{{"OMP_STACKSIZE", "1M"},
                                                   {"GOMP_STACKSIZE", "16k"}};
     says(run_line("lockstep eval -mf none", {"", both, ""}), 2, {"none"});
-    says(run_program({"bash", "-c", "ulimit -s 64; exec \"$0\" inspect " + prepared.data,
+    says(run_program({"bash", "-c", "ulimit -s 256; exec \"$0\" inspect " + prepared.data,
                       program_path("lockstep")}),
-         2, {"the stack has 64 KiB, and Lockstep needs at least 512", "ulimit -s"});
+         2, {"the stack has 256 KiB, and Lockstep needs at least 512", "ulimit -s"});
 }
