@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -100,9 +99,7 @@ bool is_all_zero(const Column& column, std::uint64_t chunk) {
     return status >= 0 && elements > 1 && std::ranges::count(bytes, '\0') == std::ssize(bytes);
 }
 
-// Throws std::bad_alloc if the problem is a lack of memory, which says nothing about the file.
 Column refused(std::string problem) {
-    if (lacked_memory()) throw std::bad_alloc();
     Column column;
     column.problem = std::move(problem);
     return column;

@@ -33,8 +33,7 @@ struct Column {
 // Opens a dataset and checks, before anything is read: hard links only; type and shape; layout
 // chunked with Fletcher32 as the only filter; every chunk is stored, and no more bytes than the
 // file has. `name` may contain groups ("train/00000"). If something is different, the column has no
-// dataset but a `problem`. Throws std::bad_alloc for a lack of memory. Must be called inside a
-// section.
+// dataset but a `problem`. Must be called inside a section.
 Column open_column(const Hdf5File& file, const std::string& name, ColumnType type,
                    std::size_t cache_bytes);
 

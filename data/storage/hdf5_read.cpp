@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cerrno>
-#include <new>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -41,10 +40,7 @@ Hdf5Attribute open_value(const Hdf5File& file, const char* name) {
 template <class T>
 Outcome read_part(const Column& column, const hsize_t* start, const hsize_t* count,
                   std::span<T> out) {
-    if (!holds(column, *start, *count)) {
-        if (lacked_memory()) throw std::bad_alloc();
-        return Outcome::absent;
-    }
+    if (!holds(column, *start, *count)) return Outcome::absent;
     const Hdf5Dataset& dataset = column.dataset;
     const hsize_t elements = out.size();
     const Hdf5Space stored(H5Dget_space(dataset.raw()));
@@ -53,9 +49,7 @@ Outcome read_part(const Column& column, const hsize_t* start, const hsize_t* cou
         return Outcome::failed;
     const herr_t status = H5Dread(dataset.raw(), native_type<T>(), memory.raw(), stored.raw(),
                                   H5P_DEFAULT, out.data());
-    if (status >= 0) return Outcome::done;
-    if (lacked_memory()) throw std::bad_alloc();  // the file itself may be intact
-    return Outcome::failed;
+    return status >= 0 ? Outcome::done : Outcome::failed;
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "data/storage/hdf5_column.hpp"
 #include "data/storage/hdf5_section.hpp"
 
-// These functions read HDF5. A failure is an empty result, and the caller decides what it means.
-// All calls must be made inside a section.
+// These functions read HDF5. A failure is an empty result, and the caller decides what it means,
+// after the section's require_memory(). All calls must be made inside a section.
 namespace lockstep::data::hdf5 {
 
 // Returns an invalid handle if the file cannot be opened. Opens without file locking, which network
@@ -30,8 +30,7 @@ enum class Outcome {
     failed,  // the library says why
     absent   // a chunk is not in the file: the library would read it as zeros
 };
-// Reads elements from `first` on. T is int32, uint32, uint64 or uint8. Throws std::bad_alloc if it
-// fails because of a lack of memory.
+// Reads elements from `first` on. T is int32, uint32, uint64 or uint8.
 template <class T>
 Outcome read(const Column& column, std::uint64_t first, std::span<T> out);
 // Reads whole rows of a column of pairs, from `first_row` on, in the same way.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/storage/hdf5_section.hpp"
 
+#include <new>
 #include <string_view>
 
 namespace lockstep::data {
@@ -32,19 +33,21 @@ herr_t keep_first(unsigned, const H5E_error2_t* error, void* out) {
     return 1;  // stops the walk: the first error of an upward walk is the cause
 }
 
-herr_t note_allocation(unsigned, const H5E_error2_t* error, void* failed) {
-    *static_cast<bool*>(failed) = error->maj_num == H5E_RESOURCE || error->min_num == H5E_NOSPACE ||
-                                  error->min_num == H5E_CANTALLOC;
-    return 1;  // stops the walk: the first error of an upward walk is the cause
+herr_t note_allocation(unsigned, const H5E_error2_t* error, void* lacked) {
+    const bool allocation = error->maj_num == H5E_RESOURCE || error->min_num == H5E_NOSPACE ||
+                            error->min_num == H5E_CANTALLOC;
+    // Where the library gets no memory for a property, it may go on without that property.
+    const bool lost = error->maj_num == H5E_PLIST && error->min_num == H5E_NOTFOUND;
+    *static_cast<bool*>(lacked) |= allocation || lost;
+    return 0;
+}
+
+// The library calls this after each call of it that failed, before the next one clears the errors.
+herr_t note_failure(hid_t errors, void* lacked) {
+    return H5Ewalk2(errors, H5E_WALK_UPWARD, note_allocation, lacked);
 }
 
 }  // namespace
-
-bool lacked_memory() {
-    bool failed = false;
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_allocation, &failed);
-    return failed;
-}
 
 void close_keeping_reason(hid_t raw, herr_t (*close)(hid_t)) noexcept {
     const bool failed = H5Eget_num(H5E_DEFAULT) > 0;
@@ -55,7 +58,7 @@ void close_keeping_reason(hid_t raw, herr_t (*close)(hid_t)) noexcept {
 
 Hdf5Section::Hdf5Section() : lock_(library_mutex()) {
     H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    H5Eset_auto2(H5E_DEFAULT, note_failure, &lacked_memory_);
 }
 
 Hdf5Section::~Hdf5Section() { H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
@@ -64,6 +67,10 @@ std::string Hdf5Section::reason() const {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
     return text.empty() ? "no reason given" : essence(text);
+}
+
+void Hdf5Section::require_memory() const {
+    if (lacked_memory_) throw std::bad_alloc();
 }
 
 }  // namespace lockstep::data

@@ -22,16 +22,16 @@ public:
 
     // Returns the library's message about the last failed call; closing what was opened keeps it.
     std::string reason() const;
+    // Throws std::bad_alloc if a call within this section has failed because of a lack of memory:
+    // then nothing that failed since says anything about the file.
+    void require_memory() const;
 
 private:
     std::unique_lock<std::mutex> lock_;
     H5E_auto2_t printer_ = nullptr;
     void* printer_data_ = nullptr;
+    bool lacked_memory_ = false;
 };
-
-// Returns true if the last call failed because of a lack of memory. The next HDF5 call clears this.
-// Must be called inside a section.
-bool lacked_memory();
 
 // Calls `close`, which would clear what the library knows about the last failed call, and keeps
 // that.

@@ -23,8 +23,10 @@ LengthIndex::LengthIndex(const Dataset& dataset, const SplitInfo& split)
     const Hdf5Section section;
     try {
         open(dataset, split, section);
+        section.require_memory();
     } catch (...) {
         close();  // handles must be closed inside the section; members would be closed after it
+        section.require_memory();
         throw;
     }
 }
@@ -70,6 +72,7 @@ void LengthIndex::append_extents(int shard, std::int64_t first, std::int64_t cou
         const auto begin = static_cast<std::uint64_t>(first);
         const hdf5::Outcome outcome = hdf5::read_pairs(lengths_.at(static_cast<std::size_t>(shard)),
                                                        begin, std::span(lengths));
+        section.require_memory();
         if (outcome != hdf5::Outcome::done)
             damaged("lengths from row " + std::to_string(first) + " on are damaged (" +
                     hdf5::reason_of(outcome, section) + ")");

@@ -38,8 +38,10 @@ ShardReader::ShardReader(std::string path, const ShardIdentity& expected)
         check_identity();
         check_size();
         open_columns();
+        section.require_memory();
     } catch (...) {
         close();  // handles must be closed inside the section; members would be closed after it
+        section.require_memory();
         throw;
     }
 }
@@ -136,6 +138,7 @@ template <class T>
 void ShardReader::read(const hdf5::Column& column, const char* name, std::uint64_t first,
                        std::span<T> out, const Hdf5Section& section) const {
     const hdf5::Outcome outcome = hdf5::read(column, first, out);
+    section.require_memory();
     if (outcome == hdf5::Outcome::done) return;
     throw Error(ErrorKind::data, path_ + ": damaged within " + name + " " + std::to_string(first) +
                                      " to " + std::to_string(first + out.size()) +

@@ -132,7 +132,11 @@ void put_value(const Hdf5File& file, InputReader& input) {
 void resize(const Hdf5File& file, InputReader& input) {
     const Hdf5Dataset dataset(H5Dopen2(file.raw(), one_of(datasets, input), H5P_DEFAULT));
     const hsize_t extent = input.number<std::uint16_t>();
-    if (dataset && may_be_written(dataset)) H5Dset_extent(dataset.raw(), &extent);
+    if (!dataset || !may_be_written(dataset)) return;
+    // The library looks for each chunk that is cut off, whether it is stored or not.
+    const Hdf5Space space(H5Dget_space(dataset.raw()));
+    if (H5Sget_simple_extent_npoints(space.raw()) > hssize_t{1} << 17) return;
+    H5Dset_extent(dataset.raw(), &extent);
 }
 
 void copy_attribute(const Hdf5File& from, const Hdf5File& to, const char* name) {
