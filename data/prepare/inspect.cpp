@@ -109,7 +109,8 @@ private:
             read_shard(all_.dataset, split_, number, Clock::time_point::max());
             all_.out << "  " << printable(shard.file)
                      << (shard.xxh3.empty() ? ": every row was read; dataset.json has no hash of it"
-                                            : ": verified, it is what prepare wrote")
+                                            : ": every row was read, and its hash is the one in "
+                                              "dataset.json")
                      << '\n';
         }
     }
@@ -202,10 +203,10 @@ void write_verdict(const Inspection& all) {
     all.out << '\n' << printable(all.options.data) << ": ";
     if (unknown == 0)
         all.out << "intact: index.h5 and " << counted(shards, "shard")
-                << (shards == 1 ? " is" : " are") << " what prepare wrote\n";
+                << " have the hashes in dataset.json\n";
     else
         all.out << "all rows can be read, but dataset.json has no hash of " << unknown << " of "
-                << shards + 1 << " files: an older version prepared them\n";
+                << shards + 1 << " files, so that changed values would not be noticed in them\n";
 }
 
 void inspect_all(const InspectOptions& options, std::ostream& out) {
@@ -225,6 +226,38 @@ bool is_damage(const Error& error) {
     return error.kind() == ErrorKind::data || (system != nullptr && system->code() == ENOENT);
 }
 
+// Returns what is wrong with each shard and with the index.
+std::vector<std::string> damaged_files(const Dataset& dataset) {
+    std::vector<std::string> found;
+    const auto look = [&](const auto& check) {
+        try {
+            check();
+        } catch (const Error& error) {
+            if (!is_damage(error)) throw;
+            found.emplace_back(error.what());
+        }
+    };
+    for (const SplitInfo& split : dataset.info().splits)
+        for (std::size_t shard = 0; shard < split.shards.size(); ++shard)
+            look([&] { read_shard(dataset, split, shard, Clock::time_point::max()); });
+    look([&] { verify_index(dataset); });
+    return found;
+}
+
+// Writes the verdict last, where a reader of many lines looks for it: a line for each damaged file,
+// or `first` if the damage is elsewhere.
+void write_damage(const InspectOptions& options, const std::string& first, std::ostream& out) {
+    std::vector<std::string> found;
+    try {
+        found = damaged_files(Dataset::open(options.data));
+    } catch (const Error&) {  // it is `first`, or would say no more
+    }
+    if (found.empty()) found.push_back(first);
+    out << '\n';
+    for (const std::string& what : found)
+        out << printable(options.data) << ": damaged: " << what << '\n';
+}
+
 }  // namespace
 
 Inspected inspect(const InspectOptions& options, std::ostream& out) {
@@ -233,8 +266,7 @@ Inspected inspect(const InspectOptions& options, std::ostream& out) {
         return Inspected::good;
     } catch (const Error& error) {
         if (options.shards != InspectOptions::Shards::verify || !is_damage(error)) throw;
-        // The verdict comes last, where a reader of many lines looks for it.
-        out << '\n' << printable(options.data) << ": damaged: " << error.what() << '\n';
+        write_damage(options, error.what(), out);
         return Inspected::damaged;
     }
 }

@@ -17,7 +17,7 @@ enum class Inspected { good, damaged };
 
 // Writes counts, length histograms and sample rows of a data directory for people to read. If a
 // file is damaged, lost or was made with another dictionary, throws an error that names it. With
-// Shards::verify such damage is a result instead, and the last line is the verdict.
+// Shards::verify such damage is a result instead, and the last lines are the verdict.
 Inspected inspect(const InspectOptions& options, std::ostream& out);
 
 }  // namespace lockstep::data

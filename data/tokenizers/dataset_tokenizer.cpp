@@ -6,11 +6,17 @@
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/hash.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 
 std::unique_ptr<Tokenizer> tokenizer_of(const Dataset& dataset) {
     auto tokenizer = open_tokenizer(dataset.directory());
+    if (tokenizer->name() != dataset.info().tokenizer)
+        throw Error(ErrorKind::data, dataset.directory() + "/" + format::dataset_file +
+                                         ": \"tokenizer\" is " + shown(dataset.info().tokenizer) +
+                                         ", but " + format::tokenizer_file + " says " +
+                                         std::string(tokenizer->name()) + "; prepare again");
     if (hex(tokenizer->hash()) != dataset.dictionary_hash())
         throw Error(ErrorKind::data,
                     dataset.directory() + "/" + format::tokenizer_file +

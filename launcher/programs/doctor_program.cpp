@@ -176,8 +176,9 @@ std::string secret_line(const RunConfig& config, const comm::RankInfo& rank_info
                         const comm::Secret& given) {
     if (rank_info.size == 1) return "";
     const std::string begin = "secret: ";
-    if (!config.secret_file.empty()) return begin + "of --secret-file\n";
-    if (!given.empty()) return begin + "of " + comm::Secret::variable + "\n";
+    if (!config.secret_file.empty()) return begin + "from --secret-file\n";
+    if (!given.empty())
+        return begin + "from " + comm::Secret::variable + ", which the user or the launcher set\n";
     if (rank_info.source == comm::RankSource::mpi && config.comm.backend != comm::Backend::gloo)
         return begin + "not needed, because MPI joins the ranks\n";
     return begin + "made by rank 0 and handed over by " + comm::envelope_of(rank_info)->name() +

@@ -12,7 +12,8 @@ std::string waiting_line(const comm::RankInfo& rank_info) {
     const std::string self =
         "rank " + std::to_string(rank_info.rank) + " on " + rank_info.host + " waits for ";
     const std::string whom = rank_info.rank == 0
-                                 ? std::to_string(rank_info.size - 1) + " other ranks"
+                                 ? std::to_string(rank_info.size - 1) +
+                                       (rank_info.size == 2 ? " other rank" : " other ranks")
                                  : std::string("rank 0 and the others");
     if (rank_info.master_addr.empty()) return self + whom + "\n";
     const std::string where = rank_info.one_host() ? "this host" : rank_info.master_addr;

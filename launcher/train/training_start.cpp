@@ -20,6 +20,7 @@
 #include "model/config_json.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/followed_path.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
@@ -27,6 +28,7 @@
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
+#include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/checkpoint/retry_reading.hpp"
@@ -182,6 +184,7 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     check_models(read);
     require_writable(launch.model_file);
     require_regular_files(launch.model_file);
+    followed_path(train::checkpoints_of(launch.model_file));  // a run removes what it finds there
     auto lock = lock_folder(launch, stop, log);
     const auto choice = train::choose_checkpoint(launch.model_file, train::Verify::sizes);
     TrainingStart start = start_from(choice.path, command, launch.model_file, mode, log);

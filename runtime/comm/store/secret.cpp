@@ -25,13 +25,19 @@ void require_random(const std::string& text, const std::string& where) {
                                        " or more random characters (openssl rand -hex 32)");
 }
 
+// A file that was written on Windows ends its lines with a carriage return.
+std::string without_last_blanks(const std::string& text) {
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
 }  // namespace
 
 Secret Secret::from(const Environment& environment) {
     const auto entry = environment.find(variable);
     if (entry == environment.end()) return {};
-    require_random(entry->second, std::string(variable) + ": it");
-    return Secret(entry->second);
+    std::string text = without_last_blanks(entry->second);
+    require_random(text, std::string(variable) + ": it");
+    return Secret(std::move(text));
 }
 
 Secret Secret::from_file(const std::string& path) {
@@ -42,21 +48,24 @@ Secret Secret::from_file(const std::string& path) {
     if (!S_ISREG(status.st_mode))
         throw Error(ErrorKind::config, "--secret-file " + path + ": is not a regular file");
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        throw Error(
-            ErrorKind::config,
-            "--secret-file " + path + " may be read or changed by others: type chmod 600 " + path);
+        throw Error(ErrorKind::config,
+                    "--secret-file " + path +
+                        ": others can read or change it, and may know this secret; make a new one "
+                        "and type chmod 600 " +
+                        path);
     }
     std::array<char, 4096> bytes{};  // a longer line is refused
     const ssize_t read = ::read(file.raw(), bytes.data(), bytes.size());
     if (read < 0) throw_errno(cannot, path);
     const std::string text(bytes.data(), static_cast<std::size_t>(read));
-    std::string line = text.substr(0, text.find('\n'));
+    const std::string line = text.substr(0, text.find('\n'));
     if (line.size() == bytes.size())
         throw Error(ErrorKind::config, "--secret-file " + path + ": its first line has " +
                                            std::to_string(bytes.size()) +
                                            " characters or more; give fewer");
-    require_random(line, "--secret-file " + path + ": its first line");
-    return Secret(std::move(line));
+    std::string secret = without_last_blanks(line);
+    require_random(secret, "--secret-file " + path + ": its first line");
+    return Secret(std::move(secret));
 }
 
 Secret Secret::make() {

@@ -16,11 +16,11 @@ public:
     Secret() = default;  // no secret was given: open_store() then makes one
     explicit Secret(std::string text) : text_(std::move(text)) {}
 
-    // Reads the variable; none is no secret. Throws kind config when it is too short or
-    // repeats one character.
+    // Reads the variable; none is no secret. Blanks at the end do not count. Throws kind config
+    // when it is too short or repeats one character.
     static Secret from(const Environment& environment);
-    // Reads the file's first line. Throws kind config in the same cases, when it is longer than
-    // 4,095 characters, and when others may read the file.
+    // Reads the file's first line in the same way. Throws kind config in the same cases, when it is
+    // longer than 4,095 characters, and when others may read the file.
     static Secret from_file(const std::string& path);
     // Makes a secret of 256 random bits.
     static Secret make();

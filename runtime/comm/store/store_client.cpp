@@ -38,7 +38,10 @@ std::string why_sealed(const std::string& credential) {
 
 std::string why_refused(const std::string& credential) {
     return credential.empty()
-               ? "the store there belongs to a job with another secret"
+               ? "the store there belongs to a job with another secret; give all ranks of a job "
+                 "the "
+                 "same LOCKSTEP_SECRET or --secret-file, and jobs that run at the same time a "
+                 "--master-port each"
                : "the ranks there were given no secret, but this one was: set LOCKSTEP_SECRET or "
                  "--secret-file for all ranks or for none";
 }
@@ -95,13 +98,14 @@ StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std:
         if (Clock::now() + pause >= deadline) break;
         std::this_thread::sleep_for(pause);
     }
-    throw Error(ErrorKind::peer,
-                "rank 0's store at " + addresses.front().text() + " ports " +
-                    std::to_string(ports.front()) + "-" + std::to_string(ports.back()) +
-                    " was not found in " + std::to_string(timeout_ms / 1000) + " s: " + best.why +
-                    (best.outcome == Outcome::refused
-                         ? ""
-                         : "; is rank 0 running, and reachable from " + host_name() + "?"));
+    const bool refused = best.outcome == Outcome::refused;
+    throw Error(
+        ErrorKind::peer,
+        "rank 0's store at " + addresses.front().text() + " ports " +
+            std::to_string(ports.front()) + "-" + std::to_string(ports.back()) +
+            (refused ? " did not let this rank in for " : " was not found in ") +
+            std::to_string(timeout_ms / 1000) + " s: " + best.why +
+            (refused ? "" : "; is rank 0 running, and reachable from " + host_name() + "?"));
 }
 
 StoreClient::Attempt StoreClient::try_to_join(const SocketAddress& address,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/core/durable_files.hpp"
+#include "runtime/core/followed_path.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
@@ -182,6 +183,7 @@ void CheckpointFolder::save(const RunTensors& tensors, const RunRecord& record) 
 
 std::string CheckpointFolder::prepare(std::int64_t step) {
     if (check_) check_();
+    followed_path(folder_);  // throws for a link of another user
     make_folders(folder_);
     remove_leftovers(folder_);  // first, because they may fill the disk
     return folder_ + "/" + checkpoint_name(step);

@@ -123,8 +123,10 @@ TEST_CASE(
         inspect({.data = dir / "d", .sample_rows = 0, .shards = Shards::verify}, out);
         return out.str();
     };
-    CHECK(has(verified(), "train-00000-of-00001.h5: verified, it is what prepare wrote"));
-    CHECK(verified().ends_with("d: intact: index.h5 and 1 shard is what prepare wrote\n"));
+    CHECK(
+        has(verified(), "train-00000-of-00001.h5: every row was read, and its hash is the one in"));
+    CHECK(
+        verified().ends_with("d: intact: index.h5 and 1 shard have the hashes in dataset.json\n"));
     CHECK(has(verified(), " rows in 1 shard\n"));
     const std::string path = dir / "d/dataset.json", json = tests::read_text(path);
     const std::size_t hash = json.find("\"xxh3\": \"");
@@ -137,11 +139,42 @@ TEST_CASE(
     const std::string verdict = damaged.substr(damaged.rfind('\n', damaged.size() - 2) + 1);
     CHECK(verdict.starts_with(dir / "d" + ": damaged: " +
                               (dir / "d/train-00000-of-00001.h5: is not the file that prepare")));
-    CHECK_FALSE(has(inspected(dir / "d"), "prepare wrote"));  // only on request
+    CHECK_FALSE(has(inspected(dir / "d"), "hash is the one"));  // only on request
     const std::size_t begin = json.rfind(',', hash), end = json.find('}', hash);
     tests::write_text(path, json.substr(0, begin) + json.substr(end));
     CHECK(has(verified(), "every row was read; dataset.json has no hash of it"));
     CHECK(has(verified(), "no hash of 1 of 2 files"));
+}
+
+TEST_CASE("each damaged file is told, and a tokenizer that contradicts the data set") {
+    const tests::ScratchFolder dir;
+    make(dir / "d", "examples/shakespeare/valid.txt", TextFormat::parlai,
+         "examples/shakespeare/valid.txt");
+    const std::string path = dir / "d/dataset.json", json = tests::read_text(path);
+    const auto verified = [&] {
+        std::ostringstream out;
+        inspect({.data = dir / "d", .shards = InspectOptions::Shards::verify}, out);
+        return out.str();
+    };
+    const std::string name = "\"tokenizer\": \"re\"";
+    REQUIRE(has(json, name));
+    tests::write_text(path, std::string(json).replace(json.find(name), name.size(),
+                                                      "\"tokenizer\": \"sentencepiece\""));
+    CHECK(has(verified(), "d: damaged: " + path + ": \"tokenizer\" is sentencepiece, but "));
+    tests::write_text(path, json);
+    const std::string train = dir / "d/train-00000-of-00001.h5", index = dir / "d/index.h5",
+                      valid = dir / "d/valid-00000-of-00001.h5";
+    for (const std::string& file : {train, valid, index}) {
+        std::string bytes = tests::read_text(file);
+        bytes[0] = 'x';
+        tests::write_text(file, bytes);
+    }
+    const std::string text = verified(), damaged = dir / "d" + ": damaged: ";
+    const std::size_t verdict = text.find("\n" + damaged);
+    REQUIRE(verdict < text.size());
+    CHECK(text.substr(verdict + 1).starts_with(damaged + train));
+    CHECK(has(text, "\n" + damaged + valid));
+    CHECK(has(text, "\n" + damaged + index));
 }
 
 TEST_CASE("counts that are not those of the rows are damage, and so is a split that comes twice") {

@@ -295,7 +295,7 @@ TEST_CASE("damaged data is a result of inspect --verify, and otherwise a wrong r
     const Prepared prepared;
     const std::string shard = prepared.data + "/train-00000-of-00001.h5";
     const std::string verify = "lockstep inspect " + prepared.data + " --verify --rows 0";
-    says(run_line(verify), 0, {": intact: index.h5 and 1 shard is what prepare wrote\n"});
+    says(run_line(verify), 0, {": intact: index.h5 and 1 shard have the hashes in dataset.json\n"});
     fs::resize_file(shard, fs::file_size(shard) - 1);
     const auto damaged = run_line(verify);
     says(damaged, 1, {"\n" + prepared.data + ": damaged: " + shard});

@@ -53,8 +53,11 @@ TEST_CASE("a secret file that others may read is told once, before anything star
         " --data none -mf " + (scratch / "model") + " --num-epochs 1 --secret-file " + file;
     const auto together = run_line("multiprocessing_train --distributed-world-size 3" + options);
     CHECK(together.code == 2);
-    CHECK(together.err == "multiprocessing_train: --secret-file " + file +
-                              " may be read or changed by others: type chmod 600 " + file + "\n");
+    CHECK(together.err ==
+          "multiprocessing_train: --secret-file " + file +
+              ": others can read or change it, and may know this secret; make a new one and type "
+              "chmod 600 " +
+              file + "\n");
     for (const char* local_rank : {"0", "1"}) {
         const auto rank = run_line("distributed_train" + options, {"",
                                                                    {{"RANK", local_rank},

@@ -2,6 +2,7 @@
 // Model folders in which something else has the name of a file.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -66,6 +67,20 @@ TEST_CASE_FIXTURE(Trained, "a file in place of the checkpoints is refused with t
     refused(train(folder, "--max-train-steps 6"),
             {folder + "/checkpoints: is a file", "give it another name"});
     refused(run_line("lockstep checkpoint list " + folder), {"give what has this name another"});
+}
+
+TEST_CASE_FIXTURE(Trained, "no checkpoint is removed behind another user's link") {
+    if (::geteuid() != 0) {
+        MESSAGE("needs the superuser, who can give a link away");
+        return;
+    }
+    const std::string folder = without("checkpoints"), link = folder + "/checkpoints";
+    fs::create_directory_symlink(model + "/checkpoints", link);
+    REQUIRE(::lchown(link.c_str(), 12345, 12345) == 0);
+    refused(train(folder, "--max-train-steps 6 --keep 1"),
+            {link + ": is a link that another user made"});
+    CHECK(scratch.names("model/checkpoints") ==
+          std::set<std::string>{"step-00000002", "step-00000004"});
 }
 
 TEST_CASE_FIXTURE(Trained, "a link to a folder that is not there is named") {

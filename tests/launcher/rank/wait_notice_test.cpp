@@ -16,6 +16,8 @@ TEST_CASE("a rank that waits says for whom and where") {
     rank_info.size = 4;
     rank_info.host = "n1";
     CHECK(waiting_line(rank_info) == "rank 0 on n1 waits for 3 other ranks\n");
+    rank_info.size = 2;
+    CHECK(waiting_line(rank_info) == "rank 0 on n1 waits for 1 other rank\n");
     rank_info.rank = 2;
     rank_info.master_addr = "n0";
     rank_info.master_port = 29500;

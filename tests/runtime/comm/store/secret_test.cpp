@@ -32,6 +32,12 @@ TEST_CASE("a secret's file is for its owner's eyes and long enough") {
     CHECK(refusal().find("cannot be read") != std::string::npos);
     write("0123456789abcdef\nmore\n");
     CHECK(Secret::from_file(file.string()).text() == "0123456789abcdef");
+    write("0123456789abcdef \t\r\nmore\n");
+    CHECK(Secret::from_file(file.string()).text() == "0123456789abcdef");
+    CHECK(Secret::from({{Secret::variable, "0123456789abcdef \r"}}).text() == "0123456789abcdef");
+    write("0123456789abcde   ");
+    CHECK(refusal().find("openssl rand") != std::string::npos);
+    write("0123456789abcdef");
     fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
     CHECK(refusal().find("chmod 600") != std::string::npos);
     write("short");

@@ -98,7 +98,9 @@ TEST_CASE("another secret is refused on both sides") {
     const Served served(Secret("right"));
     const auto what = kind_of([&] { served.client(Secret("wrong"), 100); });
     CHECK(what.find("peer: ") == 0);
-    CHECK(what.find("another secret") != std::string::npos);
+    CHECK(
+        what.find("did not let this rank in for 0 s: the store there belongs to a job with another "
+                  "secret; give all ranks of a job the same") != std::string::npos);
     CHECK(what.find("right") == std::string::npos);
     CHECK(what.find("wrong") == std::string::npos);
 }
@@ -192,7 +194,8 @@ TEST_CASE("processes with another secret are told beside the ranks that are miss
     kind_of([&] { StoreClient(resolve("127.0.0.1", port), {port}, Secret("wrong"), 500); });
     const auto what = kind_of([&] { join_store(*zero, rank_info_of(0, 2, port), 50); });
     CHECK(what.find("a process with another secret was refused ") != std::string::npos);
-    CHECK(what.find(" times, the last time from 127.0.0.1. Start") != std::string::npos);
+    CHECK(what.find(" times, the last time from 127.0.0.1. If that is a rank of this job, give") !=
+          std::string::npos);
 }
 
 TEST_CASE("a seal hands rank 0's secret to the same user, and one for each job") {
