@@ -6,11 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "launcher/checkpoints/stored_run.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
+#include "launcher/options/run_command.hpp"
+#include "launcher/rank/loaded_model.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -49,6 +52,18 @@ void check_values(const std::string& path, train::StoredTensors& stored, Verifie
     }
 }
 
+// The model folder of what is verified, if it is in one whose config.json can be read.
+struct Home {
+    std::string folder;
+    model::ModelConfig config;
+};
+
+void require_fitting_home(const std::optional<Home>& home, const std::string& weights) {
+    if (!home) return;
+    (void)recorded_model(weights);  // throws if what the file says of its model is damaged
+    require_fitting(home->config, home->folder, weights);
+}
+
 // A checkpoint that is no model folder's may have any name.
 void require_own_name(const std::string& path) {
     if (std::filesystem::path(path).parent_path().filename() != "checkpoints") return;
@@ -56,7 +71,8 @@ void require_own_name(const std::string& path) {
     if (!wrong.empty()) throw Error(ErrorKind::data, wrong);
 }
 
-void look_at_checkpoint(const std::string& path, Verified& verified) {
+void look_at_checkpoint(const std::string& path, const std::optional<Home>& home,
+                        Verified& verified) {
     train::Manifest manifest;
     if (!found_good(verified, [&] { manifest = train::read_manifest(path); })) return;
     bool state_is_whole = true;
@@ -71,6 +87,7 @@ void look_at_checkpoint(const std::string& path, Verified& verified) {
         found_good(verified, [&] { require_own_name(path); });
     }
     if (!verified.findings.empty()) return;  // they say more than the tensors would
+    found_good(verified, [&] { require_fitting_home(home, path + "/" + train::weights_file); });
     found_good(verified, [&] {
         train::StoredTensors stored(path);
         check_values(path, stored, verified);
@@ -85,13 +102,13 @@ ino_t identity(const std::string& path) {
 
 // A run may remove or replace the checkpoint at any time. What was found then says nothing about
 // it.
-Verified verify_checkpoint(const std::string& path) {
+Verified verify_checkpoint(const std::string& path, const std::optional<Home>& home) {
     constexpr std::chrono::milliseconds pause(200);
     for (;;) {
         const ino_t before = identity(path);
         Verified verified;
         verified.path = path;
-        look_at_checkpoint(path, verified);
+        look_at_checkpoint(path, home, verified);
         if (verified.findings.empty()) return verified;
         std::this_thread::sleep_for(pause);
         const ino_t after = identity(path);
@@ -105,7 +122,7 @@ Verified verify_checkpoint(const std::string& path) {
 }
 
 // The file stays open, so it may be replaced meanwhile.
-Verified verify_file(const std::string& path) {
+Verified verify_file(const std::string& path, const std::optional<Home>& home) {
     Verified verified;
     verified.path = path;
     verified.files = 1;
@@ -115,6 +132,7 @@ Verified verify_file(const std::string& path) {
         if (!stored.has_checksum())
             verified.note = "it has no checksum, so only its structure and values were checked";
         stored.verify();
+        require_fitting_home(home, path);
         check_values(path, stored, verified);
     });
     if (!verified.findings.empty()) verified.verdict = Verdict::bad;
@@ -133,12 +151,15 @@ void require_no_contradiction(const std::string& folder, const model::ModelConfi
     if (!found.empty()) throw Error(ErrorKind::data, found);
 }
 
-Verified verify_description(const std::string& folder, const std::vector<std::string>& names) {
+Verified verify_description(const std::string& folder, const std::vector<std::string>& names,
+                            std::optional<Home>& home) {
     Verified verified;
     verified.path = folder + "/config.json";
     verified.files = 1;
     found_good(verified, [&] {
+        check_defaults(folder);
         const OpenedModel opened = open_model_folder(folder);
+        home = {folder, opened.config};
         std::vector<std::string> weights{folder};
         for (const std::string& name : train::checkpoints_among(names))
             weights.push_back(train::checkpoints_of(folder) + "/" + name);
@@ -165,11 +186,12 @@ bool verify_model(const std::string& folder, const std::function<void(const Veri
     };
     const std::string checkpoints = train::checkpoints_of(folder);
     const auto names = train::retry_reading([&] { return train::names_in(checkpoints); });
-    if (holds_model(folder)) tell(verify_description(folder, names));
+    std::optional<Home> home;
+    if (holds_model(folder)) tell(verify_description(folder, names, home));
     const std::string weights = folder + "/" + train::weights_file;
-    if (path_exists(weights)) tell(verify_file(weights));
+    if (path_exists(weights)) tell(verify_file(weights, home));
     for (const std::string& name : train::checkpoints_among(names))
-        tell(verify_checkpoint(checkpoints + "/" + name));
+        tell(verify_checkpoint(checkpoints + "/" + name, home));
     for (const std::string& name : names)
         if (name.find(train::damaged_mark) != std::string::npos)
             tell(skipped(checkpoints + "/" + name));
@@ -202,7 +224,7 @@ bool verify(const std::string& path, const std::function<void(const Verified&)>&
                                            ": is neither a model's folder nor a checkpoint nor a "
                                            ".safetensors file");
     }
-    const Verified verified = folder ? verify_checkpoint(path) : verify_file(path);
+    const Verified verified = folder ? verify_checkpoint(path, {}) : verify_file(path, {});
     told(verified);
     return verified.verdict != Verdict::bad;
 }

@@ -163,4 +163,12 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
     }
 }
 
+void require_typed(const std::string& problem, const OptionValues& defaults,
+                   const std::string& folder, const std::set<std::string>& given) {
+    if (!problem.starts_with("--")) return;
+    const std::string option = problem.substr(2, problem.find_first_of(": ") - 2);
+    if (defaults.contains(option) && !given.contains(option))
+        damaged(folder, "has a value that does not fit: " + problem);
+}
+
 }  // namespace lockstep::launcher

@@ -2,8 +2,6 @@
 #include "launcher/options/run_command.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/command_line.hpp"
@@ -12,13 +10,12 @@
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/program_options.hpp"
+#include "launcher/options/run_checks.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/options/talk_options.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
-#include "runtime/train/loop/schedule.hpp"
-#include "runtime/train/metrics/reply_metrics.hpp"
 
 namespace lockstep::launcher {
 
@@ -26,153 +23,8 @@ namespace {
 
 void config_error(const std::string& text) { throw Error(ErrorKind::config, text); }
 
-// The relative step depends on nothing but the update's number.
-void check_relative_step(const RunConfig& config) {
-    if (!config.train.optimizer.adafactor_relative_step) return;
-    if (config.train.optimizer.kind != train::OptimizerKind::adafactor)
-        config_error("--adafactor-relative-step needs --optimizer adafactor");
-    for (const char* unused : {"learningrate", "lr-scheduler", "warmup-updates"}) {
-        if (config.given.contains(unused))
-            config_error("--adafactor-relative-step contradicts --" + std::string(unused) +
-                         ": the steps follow from the updates alone; leave one out");
-    }
-}
-
-bool validations_end(const train::ValidationOptions& v) {
-    const bool happen = v.every_n_epochs > 0 || v.every_n_steps > 0 || v.every_n_secs > 0;
-    return happen && (v.patience > 0 || v.has_cutoff);
-}
-
-void check_train(const RunConfig& config) {
-    const train::RunLimits& limits = config.train.limits;
-    const bool limited =
-        limits.num_epochs > 0 || limits.max_train_steps > 0 || limits.max_train_time_s > 0;
-    if (!limited && !validations_end(config.train.validation)) {
-        config_error(
-            "nothing ends this run: give --num-epochs, --max-train-steps or --max-train-time, or "
-            "validations (--validation-every-n-epochs, -steps or -secs), which end it by "
-            "--validation-patience or --validation-cutoff");
-    }
-    check_relative_step(config);
-    // The constructor throws when the options are wrong.
-    (void)train::Schedule(config.train.schedule, config.train.optimizer.learningrate,
-                          limits.max_train_steps);
-}
-
-// Sums in bf16, and those of GPUs' libraries, depend on the ranks.
-void check_deterministic(const RunConfig& config) {
-    if (!config.deterministic) return;
-    if (config.train.reducer.comm_dtype != Dtype::fp32)
-        config_error("--deterministic contradicts --comm-dtype bf16; leave one out");
-    if (config.device == DeviceChoice::cuda)
-        config_error(
-            "--deterministic: only CPUs add the lanes in a fixed order; give --device cpu");
-}
-
-void check_weights(const RunConfig& config) {
-    const std::vector<double>& weights = config.multitask_weights;
-    if (weights.empty()) return;
-    if (weights.size() != config.data.size())
-        config_error("--multitask-weights: " + std::to_string(weights.size()) + " weights for " +
-                     std::to_string(config.data.size()) +
-                     " data sets; give one for each of --data");
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    if (sum <= 0) config_error("--multitask-weights: all are 0; at least one data set is needed");
-    if (!std::isfinite(sum))
-        config_error(
-            "--multitask-weights: too large; only their ratio counts, so give smaller ones");
-}
-
-void check_evaluate(const RunConfig& config) {
-    if (config.data.empty()) require_model(config.model_file);  // the model would name its data
-    if (config.data.empty()) config_error("--data: name what `lockstep prepare` wrote");
-    (void)train::ReplyMetrics(config.metrics);
-}
-
-// ladder leaves out generation by itself.
-void check_metric(Task task, const RunConfig& config) {
-    const std::string& name = config.train.validation.metric;
-    const std::string metric = name.substr(name.rfind('/') + 1);
-    (void)train::ReplyMetrics(config.metrics);  // throws for unknown names
-    if (!config.skip_generation || !train::needs_replies(metric)) return;
-    config_error("--validation-metric " + metric +
-                 (task == Task::ladder ? ": most rungs do not generate; give ppl, loss or token_acc"
-                                       : " needs --skip-generation false"));
-}
-
-void check_batches(const BatchConfig& batch, const std::set<std::string>& given) {
-    if (batch.batch_tokens == 0) config_error("--batch-tokens: 0 is not allowed: give 1 or more");
-    if (batch.batch_tokens > 0 && given.contains("dynamic-batching") &&
-        batch.dynamic != data::Dynamic::full) {
-        config_error(
-            "--batch-tokens contradicts --dynamic-batching off or batchsort; leave one out");
-    }
-    if (batch.eval_batchsize == 0)
-        config_error("--eval-batchsize: 0 is not allowed: give 1 or more");
-}
-
-// Requires a limit for rows. A budget of --batchsize x 2048 tokens would otherwise make two updates
-// an epoch of a small data set.
-void check_budget(const RunConfig& config) {
-    if (config.batch.dynamic == data::Dynamic::full && config.batch.batch_tokens <= 0 &&
-        !tells_longest_row(config))
-        config_error(
-            "--dynamic-batching full fills a batch to --batchsize longest rows: say how long by "
-            "--text-truncate and --label-truncate, or --truncate, or give --batch-tokens");
-}
-
-// Accepts a given option that repeats what gpt2 always does.
-void check_gpt2(const RunConfig& config) {
-    if (config.model.kind != model::Kind::gpt2) return;
-    const auto refuse = [&config](const char* name, bool same, const std::string& always) {
-        if (config.given.contains(name) && !same)
-            config_error("--" + std::string(name) + ": gpt2 always " + always + "; leave it out");
-    };
-    refuse("variant", config.model.variant == model::Variant::prelayernorm,
-           "is of the variant prelayernorm");
-    refuse("activation", config.model.activation == kernels::Activation::gelu_erf,
-           "has its own gelu");
-    refuse("embeddings-scale", !config.embeddings_scale, "takes embeddings as they are");
-    refuse("learn-positional-embeddings", config.learned_positions, "learns its positions");
-}
-
-void check_device(const RunConfig& config) {
-    const bool fp16 = config.precision == PrecisionChoice::fp16;
-    if (config.fp16 && config.given.contains("precision") && !fp16)
-        config_error("--fp16 contradicts --precision fp32, bf16 or auto; leave one out");
-    if (config.given.contains("fp16-impl") && !fp16 && !config.fp16)
-        config_error("--fp16-impl needs --precision fp16");
-}
-
-void check_memory(const RunConfig& config) {
-    const model::RecomputePlan layers{model::Recompute::layer};
-    if (config.checkpoint_activations && config.given.contains("recompute") &&
-        config.recompute != layers)
-        config_error("--checkpoint-activations is --recompute layer; leave one of the two out");
-    check_moments(config.train.optimizer);
-    check_offload(config);
-    check_zero(config);
-}
-
-void check_talk(const RunConfig& config) {
-    const int n = config.talk.n_best, width = config.generation.beam_size;
-    if (n > width) {
-        config_error("--n-best " + std::to_string(n) +
-                     ": there are as many replies as --beam-size, " + std::to_string(width) +
-                     "; add --inference beam --beam-size " + std::to_string(n));
-    }
-}
-
 bool reads_model(Task task) {
     return task == Task::evaluate || task == Task::display || talks(task);
-}
-
-void check_launch(const RunConfig& config) {
-    if (config.verbose && config.quiet)
-        config_error("--verbose contradicts --quiet; leave one out");
-    if (config.timeout_s == 0) config_error("--timeout: give more than 0 seconds");
-    if (config.master_port > 65535) config_error("--master-port: ports go from 1 to 65535");
-    if (config.world_size == 0) config_error("--distributed-world-size: give 1 or more");
 }
 
 void require_folder(Task task, const RunConfig& config) {
@@ -190,35 +42,6 @@ void require_data(Task task, const RunConfig& config) {
                       : "; " + config.model_file +
                             " holds no checkpoint to continue from, with which -mf alone is "
                             "enough"));
-}
-
-void check(Task task, const RunConfig& config) {
-    check_batches(config.batch, config.given);
-    check_weights(config);
-    check_deterministic(config);
-    if (task == Task::doctor && config.data.size() > 1)
-        config_error("--data: the doctor looks at one data set; call it for each of them");
-    check_device(config);
-    check_memory(config);
-    check_gpt2(config);
-    if (task == Task::train || task == Task::ladder) {
-        check_train(config);
-        check_budget(config);
-        check_metric(task, config);
-    }
-    if (task == Task::evaluate || task == Task::display) check_evaluate(config);
-    if (config.vocabulary > 0 && !config.data.empty())
-        config_error("--vocabulary contradicts --data, whose dictionary tells it; leave one out");
-    check_launch(config);
-    if (talks(task)) check_talk(config);
-    if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
-    // A score is divided by a power of at most some thousand tokens, which must be a number.
-    constexpr double largest_exponent = 20;
-    if (std::abs(config.generation.beam_length_penalty) > largest_exponent)
-        config_error("--beam-length-penalty: give at least -20 and at most 20");
-    if (config.generation.topp <= 0 || config.generation.topp > 1) {
-        config_error("--topp: give more than 0 and at most 1");
-    }
 }
 
 // These are ParlAI's values, after fairseq.
@@ -343,6 +166,19 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
     return tables;
 }
 
+void check_defaults(const std::string& folder) {
+    RunConfig config;
+    set_defaults(Task::evaluate, config);
+    const OptionValues defaults = stored_defaults(folder);
+    apply_defaults(defaults, folder, run_tables(Task::evaluate, config), {});
+    try {
+        check_options(Task::evaluate, config);
+    } catch (const Error& error) {
+        require_typed(error.what(), defaults, folder, {});
+        throw;
+    }
+}
+
 std::map<std::string, std::string> option_values(Task task, RunConfig config) {
     std::map<std::string, std::string> values;
     // A table shows the bound field's value as the option's default.
@@ -362,8 +198,10 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     const auto line = parse_words(usage, args, known);
     if (!line) return std::nullopt;
     config.given = line->given;
+    OptionValues defaults;
     if (reads_model(task)) {
-        apply_defaults(stored_defaults(config.model_file), config.model_file, tables, config.given);
+        defaults = stored_defaults(config.model_file);
+        apply_defaults(defaults, config.model_file, tables, config.given);
         for (const std::string& folder : config.data)
             if (!config.given.contains("data") && !path_exists(folder))
                 config_error("--data: the model's own data set, " + folder +
@@ -375,7 +213,12 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     require_folder(task, config);
     if (access == FolderAccess::reads) check_models(stored ? continued(config) : config);
     require_data(task, config);
-    check(task, config);
+    try {
+        check_options(task, config);
+    } catch (const Error& error) {
+        require_typed(error.what(), defaults, config.model_file, config.given);
+        throw;
+    }
     derive(config);
     config.compared = compared_options(option_values(task, config), config.given);
     if (stored)

@@ -65,6 +65,9 @@ std::optional<RunConfig> parse_launch(const std::string& usage,
 // Throws a config error for a --model-file or --init-model that is a model of ParlAI's.
 void check_models(const RunConfig& config);
 
+// Throws a config error if `eval` would refuse the defaults in a model's folder.
+void check_defaults(const std::string& folder);
+
 // Returns every option of the task with its value in `config`, whether given or default.
 std::map<std::string, std::string> option_values(Task task, RunConfig config);
 

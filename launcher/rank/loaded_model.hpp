@@ -19,6 +19,11 @@ void warn_on_standard_error(const std::string& line);
 // there are none.
 std::string weights_of(const std::string& folder, const Warn& warn = warn_on_standard_error);
 
+// Throws a config error if the file `weights` is too small for the model in the folder, or has
+// tensors of other names or shapes.
+void require_fitting(const model::ModelConfig& config, const std::string& folder,
+                     const std::string& weights);
+
 // Owns a trained model that can be evaluated and can reply.
 class LoadedModel {
 public:

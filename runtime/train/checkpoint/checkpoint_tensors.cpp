@@ -152,10 +152,24 @@ void write_model(const std::string& path, std::span<const TensorExtent> places,
     write_safetensors(path, tensors, metadata, before_commit);
 }
 
-void check_weights(const std::string& path, const ParameterTable& table) {
-    const std::string weights = weights_file_at(path);
+namespace {
+
+std::vector<TensorExtent> unread_places(const ParameterTable& table) {
     std::vector<TensorExtent> places;
     for (const Parameter& p : table.all()) places.push_back({p.name, p.shape, {}});
+    return places;
+}
+
+}  // namespace
+
+void check_shapes(const std::string& weights, const ParameterTable& table,
+                  std::string_view remedy) {
+    retry_reading([&] { check_places(SafetensorsFile(weights), unread_places(table), remedy); });
+}
+
+void check_weights(const std::string& path, const ParameterTable& table) {
+    const std::string weights = weights_file_at(path);
+    std::vector<TensorExtent> places = unread_places(table);
     retry_reading([&] {
         SafetensorsFile file(weights);
         check_places(file, places, other_weights);

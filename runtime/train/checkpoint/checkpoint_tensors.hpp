@@ -64,6 +64,10 @@ void load_weights(const std::string& path, const ParameterTable& table, HostView
 // Returns the file that it reads, and checks that its bytes are those that were written.
 std::string verified_weights(const std::string& path);
 
+// Compares the names and shapes of a file's header with the table's. Throws as above, with
+// `remedy`.
+void check_shapes(const std::string& weights, const ParameterTable& table, std::string_view remedy);
+
 // Reads the same file and throws the same errors, but keeps nothing: it takes the memory of the
 // largest tensor.
 void check_weights(const std::string& path, const ParameterTable& table);

@@ -53,6 +53,31 @@ TEST_CASE_FIXTURE(Trained, "checkpoints are listed and verified, and damage is e
     says(checkpoint("list " + model), 0, {"DAMAGED"});
 }
 
+TEST_CASE_FIXTURE(Trained, "verify finds what eval would refuse, in headers and in config.json") {
+    const std::string weights = model + "/model.safetensors", config = model + "/config.json";
+    const auto refused_with = [&](const std::string& path, const std::string& old,
+                                  const std::string& changed, const std::string& message) {
+        CAPTURE(changed);
+        const std::string sound = read_text(path);
+        REQUIRE(sound.find(old) != std::string::npos);
+        write_text(path, std::string(sound).replace(sound.find(old), old.size(), changed));
+        says(run_line("lockstep checkpoint verify " + model), 1, {"BAD", message});
+        const auto eval = run_line("eval --split train --device cpu -mf " + model);
+        says(eval, 2, {message});
+        CHECK(std::ranges::count(eval.err, '\n') == 1);
+        write_text(path, sound);
+    };
+    refused_with(weights, "norm1.bias", "norm0.bias",
+                 "norm1.bias of shape [16]; it or " + config + " is damaged or another model's");
+    refused_with(weights, "embeddings_scale", "embeddings_scalf",
+                 "\"embeddings_scale\" is missing");
+    refused_with(config, "\"eval-batchsize\": \"8\"", "\"eval-batchsize\": \"0\"",
+                 config + ": \"defaults\" has a value that does not fit: --eval-batchsize: 0");
+    refused_with(config, "\"defaults\": {", "\"defaults\": {\"world-logs\": \"x\",",
+                 config + ": \"defaults\" has \"world-logs\"");
+    says(run_line("lockstep checkpoint verify " + model), 0, {"good"});
+}
+
 TEST_CASE_FIXTURE(Trained, "checkpoints are compared by exit code as files are by diff") {
     says(checkpoint("diff " + step_4 + " " + step_4), 0, {"bit for bit"});
     says(checkpoint("diff " + step_2 + " " + step_4), 1, {"step ", "different: 0 options"});
