@@ -6,22 +6,31 @@
 #
 # A target ends after SECONDS of processor time, at the latest after ten times as long; with 0, after each input of
 # the corpus has been run once. Inputs that pass new basic blocks are kept in BUILD/fuzz/TARGET and given to the next
-# run; SEED (1) changes what is tried. An input that fails is BUILD/fuzz/fuzz_TARGET-HASH. Exit code 1 if there is one.
+# run; SEED (1) changes what is tried. An input that fails is BUILD/fuzz/fuzz_TARGET-HASH. Exit code 1 if there is one,
+# 2 for a wrong request. Do not run it as the superuser on a host with files that matter.
 # `cmake --build BUILD --target fuzzers` makes the programs.
 set -euo pipefail
 if [[ ! ${1:-} =~ ^[0-9]+$ ]]; then
-    sed -n '3,10s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,11s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 here=$(cd "$(dirname "$0")" && pwd)
 seconds=$1
-build=$(cd "${2:-$here/../../build-asan}" && pwd)
+build=${2:-$here/../../build-asan}
+[[ -d $build ]] || { echo "run.sh: $build: there is no such build folder; give BUILD before the targets" >&2; exit 2; }
+build=$(cd "$build" && pwd)
 targets=("${@:3}")
 if [[ ${#targets[@]} == 0 ]]; then
     for source in "$here"/*_fuzz.cpp; do
         targets+=("$(basename "$source" _fuzz.cpp)")
     done
 fi
+for target in "${targets[@]}"; do
+    [[ -x $build/bin/fuzz_$target ]] && continue
+    echo "run.sh: $build/bin/fuzz_$target: there is no such program; make the fuzzers by cmake --build $build --target fuzzers" >&2
+    exit 2
+done
+[[ ${SEED:-1} =~ ^[0-9]+$ ]] || { echo "run.sh: SEED=$SEED: give a whole number" >&2; exit 2; }
 [[ -d /dev/shm && -w /dev/shm ]] && export TMPDIR=${TMPDIR:-/dev/shm}
 
 run_target() {

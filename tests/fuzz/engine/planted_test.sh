@@ -24,6 +24,12 @@ expect_found() {
     cmp -s input fuzz_planted-* || complain "the input of the fault '$1' is not kept"
 }
 
+# A wrong request is no fault of the target.
+for request in nosuch '--words nosuch input' '--seconds x input' '--help'; do
+    # shellcheck disable=SC2086 # several words
+    code=0 && "$program" $request > output 2>&1 || code=$?
+    [[ $code == 2 && -z $(ls fuzz_planted-* 2> /dev/null) ]] || complain "the request '$request' ends with code $code"
+done
 printf answer > input
 "$program" input > output 2>&1 || complain 'an error that is an answer counts as a fault'
 printf 'slow once' > input

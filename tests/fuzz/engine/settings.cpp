@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/engine/settings.hpp"
 
+#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "tests/fuzz/engine/bytes.hpp"
 
@@ -13,16 +15,41 @@ namespace lockstep::fuzz {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+std::uint64_t number(const std::string& option, const std::string& value) {
+    std::uint64_t parsed = 0;
+    const char* const end = value.data() + value.size();
+    const auto result = std::from_chars(value.data(), end, parsed);
+    constexpr std::uint64_t largest = 1'000'000'000;
+    if (result.ec != std::errc() || result.ptr != end || parsed > largest)
+        throw std::runtime_error(option + " " + value + ": give a whole number from 0 to 10^9");
+    return parsed;
+}
+
+void require_file(const std::string& path) {
+    if (!fs::is_regular_file(path))
+        throw std::runtime_error(path + ": there is no such file; give files or folders of inputs");
+}
+
+}  // namespace
+
 Settings settings_of(int argc, char** argv) {
     Settings settings;
     settings.program = fs::path(argv[0]).filename();
     settings.failures = fs::current_path();
     const std::map<std::string_view, std::function<void(const std::string&)>> options{
-        {"--seconds", [&](const std::string& value) { settings.seconds = std::stoi(value); }},
-        {"--seed", [&](const std::string& value) { settings.seed = std::stoull(value); }},
-        {"--max-bytes", [&](const std::string& value) { settings.max_bytes = std::stoull(value); }},
+        {"--seconds",
+         [&](const std::string& value) {
+             settings.seconds = static_cast<int>(number("--seconds", value));
+         }},
+        {"--seed", [&](const std::string& value) { settings.seed = number("--seed", value); }},
+        {"--max-bytes",
+         [&](const std::string& value) { settings.max_bytes = number("--max-bytes", value); }},
         {"--input-seconds",
-         [&](const std::string& value) { settings.input_seconds = std::stoi(value); }},
+         [&](const std::string& value) {
+             settings.input_seconds = static_cast<int>(number("--input-seconds", value));
+         }},
         {"--words", [&](const std::string& value) { settings.words = fs::absolute(value); }},
         {"--kept", [&](const std::string& value) { settings.kept = fs::absolute(value); }},
         {"--failures", [&](const std::string& value) { settings.failures = fs::absolute(value); }}};
@@ -32,11 +59,16 @@ Settings settings_of(int argc, char** argv) {
         if (option != options.end() && i + 1 < argc) {
             option->second(argv[++i]);
         } else if (word.starts_with("--")) {
-            throw std::runtime_error(word + ": no such option, or its value is missing");
+            throw std::runtime_error(word +
+                                     ": no such option, or its value is missing; the options are "
+                                     "--seconds N, --seed N, --input-seconds N, --max-bytes N, "
+                                     "--words FILE, --kept DIR and --failures DIR");
         } else {
             for (std::string& file : files_of(word)) settings.inputs.push_back(std::move(file));
         }
     }
+    for (const std::string& input : settings.inputs) require_file(input);
+    if (!settings.words.empty()) require_file(settings.words);
     return settings;
 }
 
