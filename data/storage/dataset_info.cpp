@@ -96,7 +96,9 @@ SplitInfo split_of(const Object& json) {
 }
 
 DatasetInfo info_of(const Object& json) {
-    DatasetInfo info{.kind = dataset_kind(json.text("kind")),
+    const auto kind = dataset_kind(json.text("kind"));
+    if (!kind) json.refuse("kind", "dialogue or language_model");
+    DatasetInfo info{.kind = *kind,
                      .tokenizer = json.text("tokenizer"),
                      .vocabulary = json.whole<std::int32_t>("vocabulary", {1, max_vocabulary}),
                      .dictionary_hash = json.text("dictionary_hash"),
@@ -122,8 +124,7 @@ const SplitInfo* DatasetInfo::find(std::string_view split) const noexcept {
 
 DatasetInfo read_dataset_info(const std::string& directory) {
     const std::string path = directory + "/" + format::dataset_file;
-    const std::string text =
-        read_json_text(path, "not a prepared data directory (make one with lockstep prepare)");
+    const std::string text = read_json_text(path, "cannot be read");
     const Json json = try_parse_ordered_json(text);
     const JsonOrigin origin{path, "; restore the file, or run 'lockstep prepare' again"};
     const Object object(json, origin);

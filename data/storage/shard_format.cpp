@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/storage/shard_format.hpp"
 
-#include "runtime/core/error.hpp"
-#include "runtime/core/printable.hpp"
-
 namespace lockstep::data {
 namespace {
 
@@ -18,11 +15,10 @@ std::string_view name(DatasetKind kind) noexcept {
     return kind == DatasetKind::dialogue ? "dialogue" : "language_model";
 }
 
-DatasetKind dataset_kind(std::string_view text) {
+std::optional<DatasetKind> dataset_kind(std::string_view text) {
     for (const DatasetKind kind : {DatasetKind::dialogue, DatasetKind::language_model})
         if (name(kind) == text) return kind;
-    throw Error(ErrorKind::data, "unknown kind of data set '" + shown(text) +
-                                     "'; expected dialogue or language_model");
+    return std::nullopt;
 }
 
 std::string shard_file(std::string_view split, int shard, int shards) {

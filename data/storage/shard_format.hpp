@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,8 @@ inline constexpr int format_version = 1;
 // the source is empty and the target is one block of a document.
 enum class DatasetKind { dialogue, language_model };
 std::string_view name(DatasetKind kind) noexcept;
-// Throws a data error for an unknown name.
-DatasetKind dataset_kind(std::string_view name);
+// Returns nothing for an unknown name.
+std::optional<DatasetKind> dataset_kind(std::string_view name);
 
 // Rows are dealt to a split's shards in turn, by blocks of this many rows.
 inline constexpr std::uint64_t rows_per_block = 64;

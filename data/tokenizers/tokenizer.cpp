@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizers/tokenizer.hpp"
 
+#include "data/storage/shard_format.hpp"
 #include "data/tokenizers/dictionary_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
@@ -19,7 +20,8 @@ std::unique_ptr<Tokenizer> open_named(const std::string& directory, const Tokeni
     }
     if (file.name == SentencePieceTokenizer::tokenizer_name)
         return std::make_unique<SentencePieceTokenizer>(SentencePieceTokenizer::load(path));
-    throw Error(ErrorKind::data, directory + ": unknown tokenizer '" + shown(file.name) +
+    throw Error(ErrorKind::data, directory + "/" + format::tokenizer_file +
+                                     ": unknown tokenizer '" + shown(file.name) +
                                      "'; expected re or sentencepiece");
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep {
 
@@ -16,6 +17,12 @@ fs::file_status status_of(const std::string& path) {
     std::error_code failure;
     const fs::file_status status = fs::status(path, failure);
     if (status.type() != fs::file_type::none) return status;
+    // A program may look for a file that need not be there, so it is the folder that matters.
+    if (failure.value() == EACCES)
+        throw SystemFailure(path + ": cannot be looked at: " + failure.message() + "; " +
+                                fs::path(path).parent_path().string() +
+                                " or a folder above it is closed to this user",
+                            EACCES);
     errno = failure.value();
     throw_errno("cannot be looked at", path);
 }

@@ -2,6 +2,7 @@
 #include "runtime/core/path_status.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -32,4 +33,19 @@ TEST_CASE("a path that nobody can follow is an error with its name and the reaso
     CHECK_THROWS_WITH_AS(path_exists(path), what.c_str(), Error);
     CHECK_THROWS_WITH_AS(is_folder(path), what.c_str(), Error);
     CHECK_THROWS_WITH_AS(is_file(path), what.c_str(), Error);
+}
+
+TEST_CASE("a closed folder is told where a file in it cannot be looked at") {
+    if (::geteuid() != 0) {
+        MESSAGE("needs the superuser, who can become another user");
+        return;
+    }
+    const tests::ScratchFolder folder;
+    std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
+    const std::string path = folder / "file";
+    const std::string what = path + ": cannot be looked at: Permission denied; " + folder.path() +
+                             " or a folder above it is closed to this user";
+    REQUIRE(::seteuid(12345) == 0);
+    CHECK_THROWS_WITH_AS(path_exists(path), what.c_str(), Error);
+    REQUIRE(::seteuid(0) == 0);
 }
