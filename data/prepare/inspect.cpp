@@ -5,7 +5,9 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <exception>
 #include <iomanip>
+#include <new>
 #include <ostream>
 
 #include "data/storage/dataset.hpp"
@@ -226,36 +228,44 @@ bool is_damage(const Error& error) {
     return error.kind() == ErrorKind::data || (system != nullptr && system->code() == ENOENT);
 }
 
-// Returns what is wrong with each shard and with the index.
-std::vector<std::string> damaged_files(const Dataset& dataset) {
-    std::vector<std::string> found;
+// Looks at each shard and at the index, and adds a line for each that is not as it was written.
+void look_at_files(const Dataset& dataset, std::vector<std::string>& found) {
     const auto look = [&](const auto& check) {
         try {
             check();
         } catch (const Error& error) {
-            if (!is_damage(error)) throw;
-            found.emplace_back(error.what());
+            found.push_back((is_damage(error) ? "damaged: " : "not read: ") +
+                            std::string(error.what()));
         }
     };
     for (const SplitInfo& split : dataset.info().splits)
         for (std::size_t shard = 0; shard < split.shards.size(); ++shard)
             look([&] { read_shard(dataset, split, shard, Clock::time_point::max()); });
     look([&] { verify_index(dataset); });
-    return found;
 }
 
-// Writes the verdict last, where a reader of many lines looks for it: a line for each damaged file,
-// or `first` if the damage is elsewhere.
+// Tells whether one of the lines is about the file that `problem` begins with.
+bool names_file_of(const std::vector<std::string>& lines, const std::string& problem) {
+    const std::string file = problem.substr(0, problem.find(": ") + 1);
+    return std::ranges::any_of(
+        lines, [&](const std::string& line) { return line.find(file) != std::string::npos; });
+}
+
+// Writes the verdict last, where a reader of many lines looks for it: a line for each file that is
+// not whole, and one for `first`, the damage that was met first, if that is elsewhere.
 void write_damage(const InspectOptions& options, const std::string& first, std::ostream& out) {
     std::vector<std::string> found;
+    std::exception_ptr no_memory;
     try {
-        found = damaged_files(Dataset::open(options.data));
-    } catch (const Error&) {  // it is `first`, or would say no more
+        look_at_files(Dataset::open(options.data), found);
+    } catch (const Error&) {  // dataset.json is not whole, which is what `first` says
+    } catch (const std::bad_alloc&) {
+        no_memory = std::current_exception();
     }
-    if (found.empty()) found.push_back(first);
+    if (!names_file_of(found, first)) found.insert(found.begin(), "damaged: " + first);
     out << '\n';
-    for (const std::string& what : found)
-        out << printable(options.data) << ": damaged: " << what << '\n';
+    for (const std::string& what : found) out << printable(options.data) << ": " << what << '\n';
+    if (no_memory) std::rethrow_exception(no_memory);
 }
 
 }  // namespace

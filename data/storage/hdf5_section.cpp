@@ -34,8 +34,7 @@ herr_t keep_first(unsigned, const H5E_error2_t* error, void* out) {
 }
 
 herr_t note_allocation(unsigned, const H5E_error2_t* error, void* lacked) {
-    const bool allocation = error->maj_num == H5E_RESOURCE || error->min_num == H5E_NOSPACE ||
-                            error->min_num == H5E_CANTALLOC;
+    const bool allocation = error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC;
     // Where the library gets no memory for a property, it may go on without that property.
     const bool lost = error->maj_num == H5E_PLIST && error->min_num == H5E_NOTFOUND;
     *static_cast<bool*>(lacked) |= allocation || lost;

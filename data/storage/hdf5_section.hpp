@@ -30,7 +30,7 @@ private:
     std::unique_lock<std::mutex> lock_;
     H5E_auto2_t printer_ = nullptr;
     void* printer_data_ = nullptr;
-    bool lacked_memory_ = false;
+    mutable bool lacked_memory_ = false;  // the library sets it, also in a const section
 };
 
 // Calls `close`, which would clear what the library knows about the last failed call, and keeps

@@ -53,15 +53,32 @@ void check_values(const std::string& path, train::StoredTensors& stored, Verifie
 }
 
 // The model folder of what is verified, if it is in one whose config.json can be read.
-struct Home {
-    std::string folder;
+struct ModelFolder {
+    std::string path;
     model::ModelConfig config;
 };
 
-void require_fitting_home(const std::optional<Home>& home, const std::string& weights) {
+// Only weights where a run keeps them must fit the folder's config.json.
+std::optional<ModelFolder> home_of(const std::string& weights) {
+    namespace fs = std::filesystem;
+    std::error_code unknown;
+    const fs::path file = fs::absolute(weights, unknown).lexically_normal();
+    if (file.filename() != train::weights_file) return std::nullopt;
+    fs::path folder = file.parent_path();
+    if (folder.parent_path().filename() == "checkpoints")
+        folder = folder.parent_path().parent_path();
+    try {
+        if (holds_model(folder)) return ModelFolder{folder, open_model_folder(folder).config};
+    } catch (const Error&) {  // config.json is verified for itself
+    }
+    return std::nullopt;
+}
+
+void require_fitting_home(const std::string& weights) {
+    const auto home = home_of(weights);
     if (!home) return;
     (void)recorded_model(weights);  // throws if what the file says of its model is damaged
-    require_fitting(home->config, home->folder, weights);
+    require_fitting(home->config, home->path, weights);
 }
 
 // A checkpoint that is no model folder's may have any name.
@@ -71,8 +88,7 @@ void require_own_name(const std::string& path) {
     if (!wrong.empty()) throw Error(ErrorKind::data, wrong);
 }
 
-void look_at_checkpoint(const std::string& path, const std::optional<Home>& home,
-                        Verified& verified) {
+void look_at_checkpoint(const std::string& path, Verified& verified) {
     train::Manifest manifest;
     if (!found_good(verified, [&] { manifest = train::read_manifest(path); })) return;
     bool state_is_whole = true;
@@ -87,7 +103,7 @@ void look_at_checkpoint(const std::string& path, const std::optional<Home>& home
         found_good(verified, [&] { require_own_name(path); });
     }
     if (!verified.findings.empty()) return;  // they say more than the tensors would
-    found_good(verified, [&] { require_fitting_home(home, path + "/" + train::weights_file); });
+    found_good(verified, [&] { require_fitting_home(path + "/" + train::weights_file); });
     found_good(verified, [&] {
         train::StoredTensors stored(path);
         check_values(path, stored, verified);
@@ -102,13 +118,13 @@ ino_t identity(const std::string& path) {
 
 // A run may remove or replace the checkpoint at any time. What was found then says nothing about
 // it.
-Verified verify_checkpoint(const std::string& path, const std::optional<Home>& home) {
+Verified verify_checkpoint(const std::string& path) {
     constexpr std::chrono::milliseconds pause(200);
     for (;;) {
         const ino_t before = identity(path);
         Verified verified;
         verified.path = path;
-        look_at_checkpoint(path, home, verified);
+        look_at_checkpoint(path, verified);
         if (verified.findings.empty()) return verified;
         std::this_thread::sleep_for(pause);
         const ino_t after = identity(path);
@@ -121,8 +137,7 @@ Verified verify_checkpoint(const std::string& path, const std::optional<Home>& h
     }
 }
 
-// The file stays open, so it may be replaced meanwhile.
-Verified verify_file(const std::string& path, const std::optional<Home>& home) {
+Verified look_at_file(const std::string& path) {
     Verified verified;
     verified.path = path;
     verified.files = 1;
@@ -132,11 +147,24 @@ Verified verify_file(const std::string& path, const std::optional<Home>& home) {
         if (!stored.has_checksum())
             verified.note = "it has no checksum, so only its structure and values were checked";
         stored.verify();
-        require_fitting_home(home, path);
+        require_fitting_home(path);
         check_values(path, stored, verified);
     });
     if (!verified.findings.empty()) verified.verdict = Verdict::bad;
     return verified;
+}
+
+// The file and the config.json beside it may be replaced meanwhile. A finding is then perhaps
+// about one of before and one of after.
+Verified verify_file(const std::string& path) {
+    const std::string config = std::filesystem::path(path).parent_path() / "config.json";
+    for (;;) {
+        const ino_t file_before = identity(path), config_before = identity(config);
+        Verified verified = look_at_file(path);
+        if (verified.findings.empty() ||
+            (identity(path) == file_before && identity(config) == config_before))
+            return verified;
+    }
 }
 
 // What is wrong with the weights themselves is told with them.
@@ -151,15 +179,13 @@ void require_no_contradiction(const std::string& folder, const model::ModelConfi
     if (!found.empty()) throw Error(ErrorKind::data, found);
 }
 
-Verified verify_description(const std::string& folder, const std::vector<std::string>& names,
-                            std::optional<Home>& home) {
+Verified verify_description(const std::string& folder, const std::vector<std::string>& names) {
     Verified verified;
     verified.path = folder + "/config.json";
     verified.files = 1;
     found_good(verified, [&] {
         check_defaults(folder);
         const OpenedModel opened = open_model_folder(folder);
-        home = {folder, opened.config};
         std::vector<std::string> weights{folder};
         for (const std::string& name : train::checkpoints_among(names))
             weights.push_back(train::checkpoints_of(folder) + "/" + name);
@@ -186,12 +212,11 @@ bool verify_model(const std::string& folder, const std::function<void(const Veri
     };
     const std::string checkpoints = train::checkpoints_of(folder);
     const auto names = train::retry_reading([&] { return train::names_in(checkpoints); });
-    std::optional<Home> home;
-    if (holds_model(folder)) tell(verify_description(folder, names, home));
+    if (holds_model(folder)) tell(verify_description(folder, names));
     const std::string weights = folder + "/" + train::weights_file;
-    if (path_exists(weights)) tell(verify_file(weights, home));
+    if (path_exists(weights)) tell(verify_file(weights));
     for (const std::string& name : train::checkpoints_among(names))
-        tell(verify_checkpoint(checkpoints + "/" + name, home));
+        tell(verify_checkpoint(checkpoints + "/" + name));
     for (const std::string& name : names)
         if (name.find(train::damaged_mark) != std::string::npos)
             tell(skipped(checkpoints + "/" + name));
@@ -224,7 +249,7 @@ bool verify(const std::string& path, const std::function<void(const Verified&)>&
                                            ": is neither a model's folder nor a checkpoint nor a "
                                            ".safetensors file");
     }
-    const Verified verified = folder ? verify_checkpoint(path, {}) : verify_file(path, {});
+    const Verified verified = folder ? verify_checkpoint(path) : verify_file(path);
     told(verified);
     return verified.verdict != Verdict::bad;
 }

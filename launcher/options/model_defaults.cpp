@@ -163,11 +163,11 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
     }
 }
 
-void require_typed(const std::string& problem, const OptionValues& defaults,
-                   const std::string& folder, const std::set<std::string>& given) {
+void refuse_default(const std::string& problem, const OptionValues& defaults,
+                    const std::string& folder, const std::set<std::string>& given) {
     if (!problem.starts_with("--")) return;
     const std::string option = problem.substr(2, problem.find_first_of(": ") - 2);
-    if (defaults.contains(option) && !given.contains(option))
+    if (defaults.contains(option) && !replaced(option, given))
         damaged(folder, "has a value that does not fit: " + problem);
 }
 

@@ -5,7 +5,8 @@
 
 namespace lockstep::launcher {
 
-// These functions throw a config error for options that contradict each other or cannot be.
+// These functions throw a config error for options that contradict each other or have impossible
+// values.
 
 // Checks the options by which ranks are started and meet.
 void check_launch(const RunConfig& config);

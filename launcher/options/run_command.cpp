@@ -34,7 +34,12 @@ void require_folder(Task task, const RunConfig& config) {
 }
 
 void require_data(Task task, const RunConfig& config) {
-    if (!config.data.empty() || (task != Task::train && task != Task::ladder)) return;
+    if (!config.data.empty()) return;
+    if (task == Task::evaluate || task == Task::display) {
+        require_model(config.model_file);  // the model would name its data
+        config_error("--data: name what `lockstep prepare` wrote");
+    }
+    if (task != Task::train && task != Task::ladder) return;
     // Nobody who means to continue a run names the data again.
     config_error("--data: name what `lockstep prepare` wrote" +
                  (task == Task::ladder
@@ -174,7 +179,7 @@ void check_defaults(const std::string& folder) {
     try {
         check_options(Task::evaluate, config);
     } catch (const Error& error) {
-        require_typed(error.what(), defaults, folder, {});
+        refuse_default(error.what(), defaults, folder, {});
         throw;
     }
 }
@@ -216,7 +221,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     try {
         check_options(task, config);
     } catch (const Error& error) {
-        require_typed(error.what(), defaults, config.model_file, config.given);
+        refuse_default(error.what(), defaults, config.model_file, config.given);
         throw;
     }
     derive(config);

@@ -44,8 +44,7 @@ void require_fitting(const model::ModelConfig& config, const std::string& folder
     train::check_shapes(weights, table,
                         "it or " + folder +
                             "/config.json is damaged or another model's; restore "
-                            "the two files, or take a checkpoint's weights by 'lockstep checkpoint "
-                            "convert'");
+                            "them, or use another checkpoint");
 }
 
 LoadedModel::LoadedModel(const std::string& folder, const ComputeDevice& device, const Warn& warn)

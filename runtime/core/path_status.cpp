@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/path_status.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <filesystem>
 
@@ -13,15 +16,26 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A program may look for a file that need not be there, so it is the folder that matters. Returns
+// the uppermost one that this user may not search.
+std::string closed_folder(const fs::path& path) {
+    fs::path above;
+    for (const fs::path& part : path.parent_path()) {
+        above /= part;
+        if (::faccessat(AT_FDCWD, above.c_str(), X_OK, AT_EACCESS) != 0) return above;
+    }
+    std::error_code unknown;
+    return fs::is_symlink(fs::symlink_status(path, unknown)) ? "a folder behind this link"
+                                                             : "the current folder";
+}
+
 fs::file_status status_of(const std::string& path) {
     std::error_code failure;
     const fs::file_status status = fs::status(path, failure);
     if (status.type() != fs::file_type::none) return status;
-    // A program may look for a file that need not be there, so it is the folder that matters.
     if (failure.value() == EACCES)
         throw SystemFailure(path + ": cannot be looked at: " + failure.message() + "; " +
-                                fs::path(path).parent_path().string() +
-                                " or a folder above it is closed to this user",
+                                closed_folder(path) + " is closed to this user",
                             EACCES);
     errno = failure.value();
     throw_errno("cannot be looked at", path);

@@ -49,8 +49,11 @@ run_target() {
     fi
     # Reports of the sanitizers are shown only if the target fails.
     local log=$build/fuzz/$target.log
-    nice "$build/bin/fuzz_$target" "${options[@]}" "${given[@]}" > "$log" 2>&1 && tail -n 1 "$log" && return
+    local code=0
+    nice "$build/bin/fuzz_$target" "${options[@]}" "${given[@]}" > "$log" 2>&1 || code=$?
+    [[ $code == 0 ]] && tail -n 1 "$log" && return
     cat "$log"
+    [[ $code == 2 ]] || echo "the fuzzer $target has found a failure" >&2
     return 1
 }
 export -f run_target
@@ -58,4 +61,4 @@ export here build seconds
 
 mkdir -p "$build/fuzz"
 printf '%s\n' "${targets[@]}" |
-    xargs -P "$(nproc)" -I '{}' bash -c 'run_target {}' || { echo 'a fuzzer has found a failure' >&2; exit 1; }
+    xargs -P "$(nproc)" -I '{}' bash -c 'run_target {}' || exit 1

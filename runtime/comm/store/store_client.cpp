@@ -38,10 +38,9 @@ std::string why_sealed(const std::string& credential) {
 
 std::string why_refused(const std::string& credential) {
     return credential.empty()
-               ? "the store there belongs to a job with another secret; give all ranks of a job "
-                 "the "
-                 "same LOCKSTEP_SECRET or --secret-file, and jobs that run at the same time a "
-                 "--master-port each"
+               ? "the store there belongs to a job with another secret; give all ranks of "
+                 "a job the same LOCKSTEP_SECRET or --secret-file and number of ranks, and "
+                 "jobs that run at the same time a --master-port each"
                : "the ranks there were given no secret, but this one was: set LOCKSTEP_SECRET or "
                  "--secret-file for all ranks or for none";
 }

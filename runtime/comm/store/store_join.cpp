@@ -58,14 +58,15 @@ std::string list(const std::set<std::string>& hosts) {
     }
     constexpr int max_runs = 8;
     const std::string refused = refusals(store);
-    throw Error(
-        ErrorKind::peer,
-        "only " + std::to_string(come) + " of " + std::to_string(rank_info.size) +
-            " ranks have come within " + std::to_string(timeout_ms / 1000) + " s; missing: rank " +
-            short_list(missing, max_runs) + "; those here are on " + list(hosts) + refused +
-            (refused.empty() ? ". Start one process for each rank, or give a longer --timeout"
-                             : ". If that is a rank of this job, give all ranks the same "
-                               "LOCKSTEP_SECRET or --secret-file"));
+    throw Error(ErrorKind::peer,
+                "only " + std::to_string(come) + " of " + std::to_string(rank_info.size) +
+                    " ranks have come within " + std::to_string(timeout_ms / 1000) +
+                    " s; missing: rank " + short_list(missing, max_runs) + "; those here are on " +
+                    list(hosts) + refused +
+                    (refused.empty() ? ""
+                                     : ". If that is a rank of this job, give all ranks the same "
+                                       "LOCKSTEP_SECRET or --secret-file and number of ranks") +
+                    ". Start one process for each rank, or give a longer --timeout");
 }
 
 // Two processes with one rank would send each other's gradients.

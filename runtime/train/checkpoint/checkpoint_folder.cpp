@@ -157,6 +157,7 @@ std::string damage_text(const CheckpointChoice& choice) {
 void set_aside(const CheckpointChoice& choice, Log& log) {
     std::string told;
     for (const DamagedCheckpoint& damaged : choice.damaged) {
+        followed_path(fs::path(damaged.path).parent_path());
         const std::string aside = aside_name(damaged.path);
         rename_over(damaged.path, aside);
         told += (told.empty() ? "" : "; ") + aside + " (" + damaged.why + ")";
@@ -295,6 +296,8 @@ void CheckpointFolder::remove_older_than(const std::string& saved) {
 // The checkpoint loses its name first: nobody shall find one of which some files are gone. A kill
 // on the way leaves a leftover, which the next save removes.
 bool CheckpointFolder::remove(const std::string& path) {
+    followed_path(
+        folder_);  // throws for a link of another user, which may be there since prepare()
     const std::string leftover = leftover_name(path);
     std::error_code failure;
     fs::rename(path, leftover, failure);

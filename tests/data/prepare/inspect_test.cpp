@@ -161,7 +161,6 @@ TEST_CASE("each damaged file is told, and a tokenizer that contradicts the data 
     tests::write_text(path, std::string(json).replace(json.find(name), name.size(),
                                                       "\"tokenizer\": \"sentencepiece\""));
     CHECK(has(verified(), "d: damaged: " + path + ": \"tokenizer\" is sentencepiece, but "));
-    tests::write_text(path, json);
     const std::string train = dir / "d/train-00000-of-00001.h5", index = dir / "d/index.h5",
                       valid = dir / "d/valid-00000-of-00001.h5";
     for (const std::string& file : {train, valid, index}) {
@@ -169,7 +168,11 @@ TEST_CASE("each damaged file is told, and a tokenizer that contradicts the data 
         bytes[0] = 'x';
         tests::write_text(file, bytes);
     }
-    const std::string text = verified(), damaged = dir / "d" + ": damaged: ";
+    const std::string damaged = dir / "d" + ": damaged: ";
+    CHECK(has(verified(), "\n" + damaged + path + ": \"tokenizer\" is"));
+    CHECK(has(verified(), "\n" + damaged + index));
+    tests::write_text(path, json);
+    const std::string text = verified();
     const std::size_t verdict = text.find("\n" + damaged);
     REQUIRE(verdict < text.size());
     CHECK(text.substr(verdict + 1).starts_with(damaged + train));

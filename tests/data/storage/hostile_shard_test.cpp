@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
+#include "data/storage/hdf5_read.hpp"
 #include "data/storage/length_index.hpp"
 #include "data/storage/shard_reader.hpp"
 #include "data/storage/shard_store.hpp"
@@ -331,4 +333,33 @@ TEST_CASE("the index is checked as the shards are") {
                         H5Lcreate_soft("/train", file.raw(), "/valid", H5P_DEFAULT, H5P_DEFAULT);
                     }),
                link.folder / "index.h5", "'/valid/00000' is not the lengths of 5 rows"));
+}
+
+TEST_CASE("an attribute that claims more bytes than it has is damage, not a lack of memory") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "old.h5";
+    {
+        // HDF5's first format has no checksums over its structure.
+        const Hdf5Section section;
+        const Hdf5File file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+        const Hdf5Type type(H5Tcopy(H5T_C_S1));
+        H5Tset_size(type.raw(), 16);
+        const Hdf5Space space(H5Screate(H5S_SCALAR));
+        const Hdf5Attribute text(
+            H5Acreate2(file.raw(), "text", type.raw(), space.raw(), H5P_DEFAULT, H5P_DEFAULT));
+        REQUIRE(H5Awrite(text.raw(), type.raw(), "0123456789abcdef") >= 0);
+    }
+    std::string bytes = tests::read_text(path);
+    const std::string size("\x13\0\0\0\x10\0\0\0", 8);  // of a string of 16 bytes
+    const std::size_t at = bytes.find(size);
+    REQUIRE(at < bytes.size());
+    for (const std::uint32_t claimed : {64U, 4'000U, 60'000U, 0x7FFFFFFFU}) {
+        CAPTURE(claimed);
+        std::memcpy(bytes.data() + at + 4, &claimed, sizeof claimed);
+        tests::write_text(path, bytes);
+        const Hdf5Section section;
+        const Hdf5File file = hdf5::open_file(path);
+        CHECK(hdf5::read_text(file, "text") != "0123456789abcdef");
+        CHECK_NOTHROW(section.require_memory());
+    }
 }

@@ -2,6 +2,7 @@
 // The readers of shards and of the index, whose library gets no memory at one allocation after
 // another: they read what was written or say that memory lacks, and never call a file damaged.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +27,15 @@ using namespace lockstep::data;
 namespace {
 
 // What a child process tells as its exit code.
-enum Ending { read_right = 10, read_wrong, lacked_memory, blamed_a_file, nothing_failed, crashed };
+enum Ending {
+    read_right = 10,
+    read_wrong,
+    lacked_memory,
+    blamed_a_file,
+    another_exception,
+    nothing_failed,
+    ended_in_library
+};
 
 class Prepared {
 public:
@@ -37,9 +46,12 @@ public:
         std::fflush(stdout);
         const pid_t child = ::fork();
         if (child == 0) ::_exit(read_in_child(allocation, lack));
+        REQUIRE(child > 0);
         int status = 0;
-        ::waitpid(child, &status, 0);
-        return WIFEXITED(status) ? static_cast<Ending>(WEXITSTATUS(status)) : crashed;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        // HDF5 calls exit(-1) where it cannot register a handle.
+        const bool by_library = !WIFEXITED(status) || WEXITSTATUS(status) == 255;
+        return by_library ? ended_in_library : static_cast<Ending>(WEXITSTATUS(status));
     }
 
 private:
@@ -71,7 +83,8 @@ private:
     Ending read_in_child(long allocation, tests::Lack lack) const {
         std::signal(SIGSEGV, SIG_DFL);  // doctest would report a crash as this program's
         std::signal(SIGABRT, SIG_DFL);
-        ::close(STDERR_FILENO);  // the C library reports a block that is freed twice
+        // The C library reports a block that is freed twice.
+        ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
         // The library keeps freed blocks for the next allocation. Here it must ask for each.
         H5garbage_collect();
         H5set_free_list_limits(0, 0, 0, 0, 0, 0);
@@ -86,6 +99,8 @@ private:
             std::printf("without allocation %ld: %s\n", allocation, error.what());
             std::fflush(stdout);
             return blamed_a_file;
+        } catch (...) {
+            return another_exception;
         }
     }
 
@@ -94,28 +109,29 @@ private:
     std::uint64_t hash_;
 };
 
-// Checks that at most `crashes` of the readings end within the library, which then uses what it
-// could not make.
-void check_each_allocation(tests::Lack lack, int crashes) {
+// Checks that at most `ended` of the readings end within the library, which gives up or uses what
+// it could not make.
+void check_each_allocation(tests::Lack lack, int ended) {
     const Prepared prepared;
     std::map<Ending, int> endings;
     long allocation = 0;
     for (; endings[nothing_failed] == 0; ++allocation)
         ++endings[prepared.read_without(allocation, lack)];
-    std::printf("%ld allocations: %d times read, %d without memory, %d crashes\n", allocation,
-                endings[read_right], endings[lacked_memory], endings[crashed]);
-    CHECK(endings[read_wrong] == 0);
-    CHECK(endings[blamed_a_file] == 0);
+    std::printf("%ld allocations: %d times read, %d without memory, %d ended by the library\n",
+                allocation, endings[read_right], endings[lacked_memory], endings[ended_in_library]);
+    // With HDF5 1.10.8 of Debian 12 these are 180 and 2,219 of 7,216 readings.
+    CHECK(endings[read_right] + endings[lacked_memory] + endings[ended_in_library] ==
+          allocation - 1);
     CHECK(endings[lacked_memory] > 200);
-    CHECK(endings[crashed] <= crashes);
+    CHECK(endings[ended_in_library] <= ended);
 }
 
 }  // namespace
 
 TEST_CASE("no file is called damaged where one allocation fails") {
-    check_each_allocation(tests::Lack::once, 5);
+    check_each_allocation(tests::Lack::once, 250);
 }
 
 TEST_CASE("no file is called damaged where memory lacks from some time on") {
-    check_each_allocation(tests::Lack::lasting, 300);
+    check_each_allocation(tests::Lack::lasting, 3'000);
 }

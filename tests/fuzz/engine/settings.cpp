@@ -17,19 +17,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::uint64_t number(const std::string& option, const std::string& value) {
+struct Range {
+    std::uint64_t least = 0, largest = 1'000'000'000;
+};
+
+std::uint64_t number(const std::string& option, const std::string& value, const Range& range) {
     std::uint64_t parsed = 0;
     const char* const end = value.data() + value.size();
     const auto result = std::from_chars(value.data(), end, parsed);
-    constexpr std::uint64_t largest = 1'000'000'000;
-    if (result.ec != std::errc() || result.ptr != end || parsed > largest)
-        throw std::runtime_error(option + " " + value + ": give a whole number from 0 to 10^9");
+    if (result.ec != std::errc() || result.ptr != end || parsed < range.least ||
+        parsed > range.largest)
+        throw std::runtime_error(option + " " + value + ": give a whole number from " +
+                                 std::to_string(range.least) + " to " +
+                                 std::to_string(range.largest));
     return parsed;
 }
 
 void require_file(const std::string& path) {
-    if (!fs::is_regular_file(path))
-        throw std::runtime_error(path + ": there is no such file; give files or folders of inputs");
+    if (!fs::is_regular_file(path)) throw std::runtime_error(path + ": there is no such file");
 }
 
 }  // namespace
@@ -41,14 +46,18 @@ Settings settings_of(int argc, char** argv) {
     const std::map<std::string_view, std::function<void(const std::string&)>> options{
         {"--seconds",
          [&](const std::string& value) {
-             settings.seconds = static_cast<int>(number("--seconds", value));
+             settings.seconds = static_cast<int>(number("--seconds", value, {}));
          }},
-        {"--seed", [&](const std::string& value) { settings.seed = number("--seed", value); }},
+        {"--seed",
+         [&](const std::string& value) {
+             settings.seed = number("--seed", value, {0, UINT64_MAX});
+         }},
         {"--max-bytes",
-         [&](const std::string& value) { settings.max_bytes = number("--max-bytes", value); }},
+         [&](const std::string& value) { settings.max_bytes = number("--max-bytes", value, {}); }},
         {"--input-seconds",
          [&](const std::string& value) {
-             settings.input_seconds = static_cast<int>(number("--input-seconds", value));
+             settings.input_seconds =
+                 static_cast<int>(number("--input-seconds", value, {.least = 1}));
          }},
         {"--words", [&](const std::string& value) { settings.words = fs::absolute(value); }},
         {"--kept", [&](const std::string& value) { settings.kept = fs::absolute(value); }},

@@ -72,7 +72,8 @@ TEST_CASE("under launchers every rank is in the table, and every pair is measure
     const PreparedFolder place;
     for (const auto& [launcher, secret] : std::vector<std::pair<std::string, std::string>>{
              {"distributed_launch --nproc-per-node 4",
-              "placed by torchrun or distributed_launch\nsecret: from LOCKSTEP_SECRET, which the user or the launcher set\n"},
+              "placed by torchrun or distributed_launch\nsecret: from LOCKSTEP_SECRET, which the "
+              "user or the launcher set\n"},
              {"mpirun --oversubscribe -np 4", "placed by mpi\nsecret: not needed"}}) {
         CAPTURE(launcher);
         says(run_line(launcher + " " + place.doctor(), {"", environment(), ""}), 0,

@@ -41,11 +41,24 @@ TEST_CASE("a closed folder is told where a file in it cannot be looked at") {
         return;
     }
     const tests::ScratchFolder folder;
-    std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
-    const std::string path = folder / "file";
-    const std::string what = path + ": cannot be looked at: Permission denied; " + folder.path() +
-                             " or a folder above it is closed to this user";
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+    std::filesystem::create_directories(folder / "closed/below");
+    std::filesystem::permissions(folder / "closed", std::filesystem::perms::owner_all);
+    std::filesystem::create_symlink("closed/below", folder / "link");
+    const auto told = [](const std::string& path) -> std::string {
+        try {
+            return path_exists(path) ? "there" : "not there";
+        } catch (const Error& error) {
+            return error.what();
+        }
+    };
     REQUIRE(::seteuid(12345) == 0);
-    CHECK_THROWS_WITH_AS(path_exists(path), what.c_str(), Error);
+    const std::string below = told(folder / "closed/below/file"), link = told(folder / "link"),
+                      behind = told(folder / "link/file");
     REQUIRE(::seteuid(0) == 0);
+    const std::string reason = ": cannot be looked at: Permission denied; ";
+    CHECK(below ==
+          folder / "closed/below/file" + reason + (folder / "closed") + " is closed to this user");
+    CHECK(link == folder / "link" + reason + "a folder behind this link is closed to this user");
+    CHECK(behind == folder / "link/file" + reason + (folder / "link") + " is closed to this user");
 }
