@@ -13,9 +13,9 @@
 
 namespace lockstep::launcher {
 
-namespace {
+void config_error(const std::string& text) { throw Error(ErrorKind::config, text); }
 
-[[noreturn]] void config_error(const std::string& text) { throw Error(ErrorKind::config, text); }
+namespace {
 
 // The relative step depends on nothing but the update's number.
 void check_relative_step(const RunConfig& config) {

@@ -21,8 +21,6 @@ namespace lockstep::launcher {
 
 namespace {
 
-void config_error(const std::string& text) { throw Error(ErrorKind::config, text); }
-
 bool reads_model(Task task) {
     return task == Task::evaluate || task == Task::display || talks(task);
 }
