@@ -26,6 +26,12 @@ bool StoreConnection::takes_more() const noexcept {
     return in.size() < max_frame_bytes() + length_bytes;
 }
 
+bool StoreConnection::goes_on_after(int error) noexcept {
+    if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR) return true;
+    failure = error;
+    return false;
+}
+
 bool StoreConnection::receive() {
     const std::size_t most = max_frame_bytes() + length_bytes;
     std::array<char, 16384> buffer;
@@ -33,7 +39,7 @@ bool StoreConnection::receive() {
         const std::size_t room = std::min(buffer.size(), most - in.size());
         const auto got = ::recv(socket.raw(), buffer.data(), room, 0);
         if (got == 0) return false;
-        if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        if (got < 0) return goes_on_after(errno);
         in.append(buffer.data(), static_cast<std::size_t>(got));
     }
     return true;
@@ -42,7 +48,7 @@ bool StoreConnection::receive() {
 bool StoreConnection::flush() {
     while (!out.empty()) {
         const auto sent = ::send(socket.raw(), out.data(), out.size(), MSG_NOSIGNAL);
-        if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        if (sent < 0) return goes_on_after(errno);
         out.erase(0, static_cast<std::size_t>(sent));
     }
     return true;

@@ -180,14 +180,19 @@ void StoreServer::limit_silence(const FileDescriptor& socket) const {
     ::setsockopt(socket.raw(), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
 }
 
-// Another error, such as EPIPE, comes after the other side has closed the connection.
 void StoreServer::note_failure(Connection& connection) {
-    int error = 0;
-    socklen_t size = sizeof error;
-    ::getsockopt(connection.socket.raw(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error == ECONNRESET) connection.will_value = broken;
-    if (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH)
+    socklen_t size = sizeof connection.failure;
+    ::getsockopt(connection.socket.raw(), SOL_SOCKET, SO_ERROR, &connection.failure, &size);
+}
+
+// Another failure, such as EPIPE, comes after the other side has closed the connection.
+void StoreServer::execute_will(Connection& connection) {
+    if (connection.will_key.empty()) return;
+    const int failure = connection.failure;
+    if (failure == ECONNRESET) connection.will_value = broken;
+    if (failure == ETIMEDOUT || failure == EHOSTUNREACH || failure == ENETUNREACH)
         connection.will_value = unacknowledged;
+    wills_[connection.will_key] = std::move(connection.will_value);
 }
 
 void StoreServer::attend(Id id, std::uint32_t events) {
@@ -244,9 +249,7 @@ void StoreServer::end_expired() {
 
 void StoreServer::end(Connection& connection) {
     stop_waiting(connection);
-    if (!connection.will_key.empty()) {
-        wills_[connection.will_key] = std::move(connection.will_value);
-    }
+    execute_will(connection);
     const Id id = connection.id;
     unproven_.erase(id);
     connections_.erase(id);  // closing removes it from the epoll set

@@ -80,6 +80,7 @@ private:
     void watch_listeners(std::uint32_t events);
     void attend(Id id, std::uint32_t events);
     static void note_failure(Connection& connection);
+    void execute_will(Connection& connection);
     void watch(Connection& connection, int operation);
     void set_deadline(Connection& connection, std::optional<Clock::time_point> deadline);
     void end_expired();

@@ -170,6 +170,29 @@ TEST_CASE("a greeting may arrive byte by byte, and who does not read its answers
     CHECK(receive(deaf, large.size()).size() >= large.size());  // it may still begin to read
 }
 
+TEST_CASE("a connection that is reset while its request is served is not taken for a closed one") {
+    const Secret secret("s");
+    const Served served(secret);
+    for (int i = 0; i < 300; ++i) {
+        protocol::Greeting greeting;
+        const FileDescriptor socket = greet(served.address, secret, 1'000, &greeting);
+        protocol::FrameSeal seal(secret, greeting, protocol::FrameSeal::Side::client);
+        const std::string key = "will/" + std::to_string(i);
+        const auto ask = [&](protocol::Command command, const std::string& name) {
+            const std::string bytes =
+                protocol::frame(seal.sealed(protocol::encode({command, 0, name, "closed"})));
+            CHECK(::send(socket.raw(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0);
+        };
+        ask(protocol::Command::will, key);
+        REQUIRE(!receive(socket, 1).empty());
+        for (int request = 0; request < i % 8; ++request) ask(protocol::Command::set, "k");
+        const sockaddr nobody{AF_UNSPEC, {}};
+        REQUIRE(::connect(socket.raw(), &nobody, sizeof nobody) == 0);  // a reset
+        StoreClient client = served.client(secret);
+        CHECK(client.get(key, 5'000) == StoreServer::broken);
+    }
+}
+
 TEST_CASE("a request that is too long or cut short is not believed") {
     const Served served(Secret("s"));
     StoreClient client = served.client(Secret("s"));
