@@ -71,16 +71,25 @@ void complain(const std::string& name, const std::string& what) {
     std::cerr << shown(name) + ": " + what + "\n" << std::flush;
 }
 
+[[noreturn]] void end_without_memory() {
+    constexpr std::string_view line =
+        "lockstep: out of memory; take a smaller batch (-bs, --batch-tokens) or model\n";
+    (void)!::write(STDERR_FILENO, line.data(), line.size());
+    ::_exit(1);
+}
+
+// HDF5 calls exit(-1) without a word where it cannot register an object. No program returns -1.
+void tell_of_exit(int status, void*) {
+    if (status == -1) end_without_memory();
+}
+
 // Ends the process with one line where a library needs memory for giving memory back, as the
 // destructor of a JSON value does: an exception cannot leave a destructor.
 [[noreturn]] void end_at_unhandled_exception() {
     try {
         if (std::current_exception() != nullptr) throw;
     } catch (const std::bad_alloc&) {
-        constexpr std::string_view line =
-            "lockstep: out of memory; take a smaller batch (-bs, --batch-tokens) or model\n";
-        (void)!::write(STDERR_FILENO, line.data(), line.size());
-        ::_exit(1);
+        end_without_memory();
     } catch (...) {
         __gnu_cxx::__verbose_terminate_handler();
     }
@@ -104,6 +113,7 @@ int written(const launcher::Program& program, const std::string& name, int code)
 int main(int argc, char** argv) {
     occupy_closed_streams();
     std::set_terminate(end_at_unhandled_exception);
+    ::on_exit(tell_of_exit, nullptr);
     std::vector<std::string> words(argv, argv + argc);
     const std::string name = program_name(words);
     try {
