@@ -119,6 +119,17 @@ void set_defaults(Task task, RunConfig& config) {
     }
 }
 
+// Checks the options. An error about a value of a model's defaults names the model's folder.
+void check_naming_folder(Task task, const RunConfig& config, const OptionValues& defaults,
+                         const std::string& folder) {
+    try {
+        check_options(task, config);
+    } catch (const Error& error) {
+        refuse_default(error.what(), defaults, folder, config.given);
+        throw;
+    }
+}
+
 }  // namespace
 
 void check_models(const RunConfig& config) {
@@ -174,12 +185,7 @@ void check_defaults(const std::string& folder) {
     set_defaults(Task::evaluate, config);
     const OptionValues defaults = stored_defaults(folder);
     apply_defaults(defaults, folder, run_tables(Task::evaluate, config), {});
-    try {
-        check_options(Task::evaluate, config);
-    } catch (const Error& error) {
-        refuse_default(error.what(), defaults, folder, {});
-        throw;
-    }
+    check_naming_folder(Task::evaluate, config, defaults, folder);
 }
 
 std::map<std::string, std::string> option_values(Task task, RunConfig config) {
@@ -216,12 +222,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     require_folder(task, config);
     if (access == FolderAccess::reads) check_models(stored ? continued(config) : config);
     require_data(task, config);
-    try {
-        check_options(task, config);
-    } catch (const Error& error) {
-        refuse_default(error.what(), defaults, config.model_file, config.given);
-        throw;
-    }
+    check_naming_folder(task, config, defaults, config.model_file);
     derive(config);
     config.compared = compared_options(option_values(task, config), config.given);
     if (stored)

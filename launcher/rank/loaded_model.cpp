@@ -36,6 +36,7 @@ void require_fitting(const model::ModelConfig& config, const std::string& folder
     std::error_code unknown;
     const std::uintmax_t bytes = std::filesystem::file_size(weights, unknown);
     const train::ParameterTable table = model::parameter_table(config);
+    // A damaged config.json must not take the memory of weights that the file cannot hold.
     if (!unknown && table.count() > bytes / bytes_per_weight)
         throw Error(ErrorKind::config, folder + "/config.json describes " +
                                            std::to_string(table.count()) + " weights, but " +

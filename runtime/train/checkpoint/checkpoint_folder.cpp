@@ -294,10 +294,10 @@ void CheckpointFolder::remove_older_than(const std::string& saved) {
 }
 
 // The checkpoint loses its name first: nobody shall find one of which some files are gone. A kill
-// on the way leaves a leftover, which the next save removes.
+// on the way leaves a leftover, which the next save removes. Another user may have put a link in
+// the folder's place since prepare().
 bool CheckpointFolder::remove(const std::string& path) {
-    followed_path(
-        folder_);  // throws for a link of another user, which may be there since prepare()
+    followed_path(folder_);
     const std::string leftover = leftover_name(path);
     std::error_code failure;
     fs::rename(path, leftover, failure);
