@@ -86,11 +86,13 @@ GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
     communicator.all_reduce(view_of(with), comm::ReduceOp::sum, "devices");
     communicator.finish();
     const auto size = static_cast<std::uint64_t>(communicator.size());
-    if (with.front() != 0 && with.front() != size)
+    if (with.front() != 0 && with.front() != size) {
+        communicator.leave_together();
         throw Error(
             ErrorKind::config,
             std::to_string(with.front()) + " of " + std::to_string(size) +
                 " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
+    }
     if (!gpu || size == 1) return {};
     GpuUser own{rank_info.host, gpu->identity.uuid, gpu->identity.pci, gpu->identity.name};
     if (gpu->visible == 1) {
@@ -99,8 +101,13 @@ GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
         own.chosen = listed == environment.end() ? "all" : listed->second;
     }
     if (config.gpu.backend != GpuBackendChoice::staged) own.without_nccl = why_no_nccl();
-    return judge_gpu_users(gather_gpu_users(communicator, own), sharing(config),
-                           config.gpu.backend);
+    const std::vector<GpuUser> users = gather_gpu_users(communicator, own);
+    try {
+        return judge_gpu_users(users, sharing(config), config.gpu.backend);
+    } catch (const Error&) {
+        communicator.leave_together();
+        throw;
+    }
 }
 
 model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& gpu) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank/same_options.hpp"
 
+#include <iostream>
+#include <string>
 #include <vector>
 
+#include "launcher/text/told_elsewhere.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
@@ -49,7 +52,15 @@ void require_same_options(comm::Communicator& communicator, const comm::RankInfo
     const int who = static_cast<int>(first.front());
     const std::string text =
         who == self.rank ? difference(name.value_or(""), of_rank_0, self, own) : "";
-    throw Error(ErrorKind::config, broadcast_text(communicator, text, who));
+    const Error error(ErrorKind::config, broadcast_text(communicator, text, who));
+    if (self.rank == 0 || self.rank == who)
+        std::cerr << "rank " + std::to_string(self.rank) + " on " + self.host + ": " +
+                         error.what() + "\n"
+                  << std::flush;
+    communicator.barrier("told");  // mpirun kills the others when the first one has ended
+    communicator.finish();
+    communicator.leave_together();
+    throw ToldElsewhere(error);
 }
 
 }  // namespace lockstep::launcher

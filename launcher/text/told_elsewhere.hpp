@@ -5,8 +5,8 @@
 
 namespace lockstep::launcher {
 
-// Ends a rank whose error another rank of the same host tells: the program prints nothing, and its
-// exit code is that of the error.
+// Ends a rank whose error another rank tells or this one has told: the program prints nothing, and
+// its exit code is that of the error.
 class ToldElsewhere : public Error {
 public:
     explicit ToldElsewhere(const Error& error) : Error(error) {}

@@ -78,6 +78,7 @@ std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelCo
     const auto plan = first_epoch(asked, recompute);
     const bool fits = !plan || !plan->epoch || plan->certain_bytes() <= free;
     const std::uint64_t without_room = sum_over_ranks(*job.communicator, fits ? 0 : 1);
+    if (without_room > 0) job.communicator->leave_together();
     if (!fits)
         throw Error(ErrorKind::config,
                     too_small(planned(asked, recompute, plan::Scope::whole), free));

@@ -56,6 +56,7 @@ void require_host_memory(const HostNeed& need, std::int64_t free_bytes,
     std::vector<std::uint64_t> without{fits ? 0U : 1U};
     communicator.all_reduce(view_of(without), comm::ReduceOp::sum, "memory");
     communicator.finish();
+    if (without.front() > 0) communicator.leave_together();
     if (!fits) throw Error(ErrorKind::config, refusal(need, together, free_bytes));
     if (without.front() > 0)
         throw Error(ErrorKind::config, std::to_string(without.front()) +

@@ -23,6 +23,7 @@
 #include "launcher/train/run_saves.hpp"
 #include "launcher/train/run_versions.hpp"
 #include "launcher/train/stored_weights.hpp"
+#include "launcher/train/training_start.hpp"
 #include "model/config_json.hpp"
 #include "model/devices/dry_model.hpp"
 #include "runtime/comm/texts.hpp"
@@ -78,7 +79,7 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
     start_weights();
     open_data();
     open_validation();
-    if (job_.rank_info.rank == 0) prepare_folder();
+    check_on_rank_0(*job_.communicator, [this] { prepare_folder(); });
     job_.start_up.ended("model");
 }
 

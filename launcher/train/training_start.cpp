@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,6 +16,8 @@
 #include "launcher/options/option_table.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/same_options.hpp"
+#include "launcher/text/exit_code.hpp"
+#include "launcher/text/told_elsewhere.hpp"
 #include "launcher/train/continuation.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
@@ -95,8 +98,10 @@ void warn_of_lost_work(const RunConfig& config, Log& log) {
     if (restarts && !train::saves_on_the_way(config.train)) log.error(restarts_lose_work);
 }
 
-void require_no_refusal(const Json& from_rank_0) {
-    if (from_rank_0.contains("refused")) throw RefusedByRank0(from_rank_0["refused"].get<int>());
+void require_no_refusal(comm::Communicator& communicator, const Json& from_rank_0) {
+    if (!from_rank_0.contains("refused")) return;
+    communicator.leave_together();
+    throw RefusedByRank0(from_rank_0["refused"].get<int>());
 }
 
 // Every rank learns whether all can start, so that none waits for one that cannot.
@@ -104,9 +109,10 @@ void agree(comm::Communicator& communicator, const std::exception_ptr& error) {
     std::vector<std::uint64_t> able{error ? 0U : 1U};
     communicator.all_reduce(view_of(able), comm::ReduceOp::min, "start");
     communicator.finish();
+    if (able.front() == 1) return;
+    communicator.leave_together();
     if (error) std::rethrow_exception(error);
-    if (able.front() == 0)
-        throw Error(ErrorKind::peer, "another rank cannot start; its own message says why");
+    throw Error(ErrorKind::peer, "another rank cannot start; its own message says why");
 }
 
 // Checks the config.json that belongs to the weights with which the run begins.
@@ -215,7 +221,7 @@ void verify_together(const TrainingCommand& command, const RunConfig& launch, La
     const std::string text = broadcast_text(
         self.communicator, continues ? dump_json(Json{{"continues", *own->plan.checkpoint}}) : "");
     if (text.empty()) return;
-    require_no_refusal(parse_json(text));
+    require_no_refusal(self.communicator, parse_json(text));
     std::exception_ptr error;
     const int code = run_watched(launch, launch.model_file, self, log, [&](comm::RankProgress*) {
         try {
@@ -239,9 +245,13 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
     std::exception_ptr error;
     if (!own) {
         const Json json = parse_json(text);
-        require_no_refusal(json);
+        require_no_refusal(communicator, json);
         try {
             own = start_from_text(text, command, mode);
+        } catch (const Error& reason) {
+            // mpirun may kill this rank as soon as another one has ended.
+            std::cerr << command.program + ": " + reason.what() + "\n" << std::flush;
+            error = std::make_exception_ptr(ToldElsewhere(reason));
         } catch (const std::exception&) {
             error = std::current_exception();
         }
@@ -255,6 +265,17 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
 
 void share_refusal(comm::Communicator& communicator, int code) {
     (void)broadcast_text(communicator, dump_json(Json{{"refused", code}}));
+    communicator.leave_together();
+}
+
+void check_on_rank_0(comm::Communicator& communicator, const std::function<void()>& check) {
+    try {
+        if (communicator.rank() == 0) check();
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::config) share_refusal(communicator, exit_code(error));
+        throw;
+    }
+    require_no_refusal(communicator, parse_json(broadcast_text(communicator, "{}")));
 }
 
 }  // namespace lockstep::launcher

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,5 +63,9 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
 
 // Tells the other ranks, on rank 0, that it does not start and ends with `code`. Collective.
 void share_refusal(comm::Communicator& communicator, int code);
+
+// Calls `check` on rank 0. Where it throws kind config there, no rank starts: the others throw
+// RefusedByRank0. Collective.
+void check_on_rank_0(comm::Communicator& communicator, const std::function<void()>& check);
 
 }  // namespace lockstep::launcher

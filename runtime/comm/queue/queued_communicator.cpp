@@ -33,6 +33,7 @@ struct QueuedCommunicator::State {
     std::optional<int> timeout_ms;            // the last one that was set
     int named_rank = 0;                       // in messages: that of the run, also in a group
     std::atomic<bool> abandoned{false};
+    std::atomic<bool> leaves_together{false};  // then an exception is a clean end, too
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t passed = 0;    // operations that ran, failed or were left out
@@ -80,6 +81,13 @@ struct QueuedCommunicator::State {
         if (transport) transport->interrupt();
         for (const std::weak_ptr<State>& part : parts)
             if (const auto living = part.lock()) living->interrupt();
+    }
+
+    void leave_together() {
+        leaves_together = true;
+        const std::lock_guard lock(parts_mutex);
+        for (const std::weak_ptr<State>& part : parts)
+            if (const auto living = part.lock()) living->leave_together();
     }
 
     void set_timeout(int value_ms) {
@@ -170,7 +178,8 @@ QueuedCommunicator::~QueuedCommunicator() {
     // Peers wait for operations that this rank will never join; interrupting tells them now instead
     // of at their time-out. A clean end must not disturb peers that are still in the last
     // operation.
-    const bool clean = state_->done(queued_) && std::uncaught_exceptions() == unwinding_;
+    const bool clean = state_->done(queued_) &&
+                       (state_->leaves_together || std::uncaught_exceptions() == unwinding_);
     state_->abandoned = true;
     if (!clean) state_->interrupt();
     worker_->run([this]() noexcept { state_->take_transport().reset(); });
@@ -265,6 +274,7 @@ std::unique_ptr<Communicator> QueuedCommunicator::split(int colour) {
 
 // The wait is short because the transport ends the running operation, and later ones do not run.
 void QueuedCommunicator::give_up() {
+    if (state_->leaves_together && state_->done(queued_)) return;  // nobody waits for anybody
     state_->fail(
         std::make_exception_ptr(Error(ErrorKind::peer, "this rank has left the other ranks")));
     state_->interrupt();
@@ -286,6 +296,8 @@ std::vector<Timing> QueuedCommunicator::take_timings() {
 }
 
 void QueuedCommunicator::set_timeout(int timeout_ms) { state_->set_timeout(timeout_ms); }
+
+void QueuedCommunicator::leave_together() { state_->leave_together(); }
 
 // What is left out after this counts as failed: the library may return, and the caller must not
 // take its own values for the sum of all ranks'.

@@ -43,8 +43,8 @@ public:
     void finish() override;
     void finish(Ticket through) override;
     // The new communicator shares the worker, because a library may require that one thread makes
-    // all calls. When this one gives up, or ends with an exception, so does the new one. Messages
-    // of both name this rank by its number here.
+    // all calls. When this one gives up, leaves or ends with an exception, so does the new one.
+    // Messages of both name this rank by its number here.
     std::unique_ptr<Communicator> split(int colour) override;
     std::unique_ptr<Collectives<HostSpace>> lone_group() override;
     std::vector<Timing> take_timings() override;
@@ -52,6 +52,7 @@ public:
     void give_up() override;
     Activity activity() const override;
     void abort(int exit_code) override;
+    void leave_together() override;
     void set_timeout(int timeout_ms) override;
 
 private:

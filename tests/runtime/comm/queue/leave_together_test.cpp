@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/comm/queue/queued_communicator.hpp"
+
+namespace {
+
+using namespace lockstep;
+using namespace lockstep::comm;
+
+// Counts the interruptions of itself and its parts; the operations do nothing.
+class IdleTransport : public Transport {
+public:
+    explicit IdleTransport(int& interruptions) : interruptions_(interruptions) {}
+
+    int rank() const noexcept override { return 0; }
+    int size() const noexcept override { return 2; }
+    void all_reduce(HostRange, ReduceOp) override {}
+    void reduce_scatter(HostRange, ReduceOp) override {}
+    void all_gather(HostRange, HostRange) override {}
+    void broadcast(HostRange, int) override {}
+    void send(HostRange, int) override {}
+    void recv(HostRange, int) override {}
+    void barrier() override {}
+    std::unique_ptr<Transport> split(int) override {
+        return std::make_unique<IdleTransport>(interruptions_);
+    }
+    void interrupt() noexcept override { ++interruptions_; }
+
+private:
+    int& interruptions_;
+};
+
+enum class Leaves { alone, together, giving_up, after_a_failure };
+
+// Returns how often the others are interrupted when an exception ends the ranks' communicator.
+int interruptions(Leaves how) {
+    int count = 0;
+    std::vector<float> values(1);
+    try {
+        QueuedCommunicator ranks([&] { return std::make_unique<IdleTransport>(count); });
+        const auto part = ranks.split(0);
+        ranks.barrier("before");
+        ranks.finish();
+        if (how != Leaves::alone) ranks.leave_together();
+        if (how == Leaves::giving_up) ranks.give_up();
+        if (how == Leaves::after_a_failure) {
+            ranks.run([] { throw std::runtime_error("fails"); }, "work");
+            CHECK_THROWS(ranks.finish());
+        }
+        throw std::runtime_error("the reason to end");
+    } catch (const std::runtime_error&) {
+        return count;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an exception interrupts the others, and those of the parts") {
+    CHECK(interruptions(Leaves::alone) == 2);
+}
+
+TEST_CASE("an exception of ranks that leave together interrupts nobody") {
+    CHECK(interruptions(Leaves::together) == 0);
+    CHECK(interruptions(Leaves::giving_up) == 0);
+}
+
+TEST_CASE("a failed operation interrupts the others although all leave together") {
+    CHECK(interruptions(Leaves::after_a_failure) >= 1);
+}
