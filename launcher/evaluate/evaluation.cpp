@@ -133,6 +133,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
             if (rank_info.rank == 0) tell(config, parts, sets, report);
             job.communicator->barrier("end");
             job.communicator->finish();
+            job.communicator->leave_together();
         });
     if (rank_info.rank == 0)
         require_finite_loss(report, config.split, loaded.config().excluded_token >= 0);

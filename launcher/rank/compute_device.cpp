@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "launcher/host/host_facts.hpp"
+#include "launcher/rank/shared_refusal.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
@@ -80,19 +81,24 @@ std::string why_on_cpu(const RunConfig& config, const comm::RankInfo& rank_info,
            ")";
 }
 
+namespace {
+
+void require_all_or_none(std::uint64_t with, std::uint64_t size) {
+    if (with == 0 || with == size) return;
+    throw Error(ErrorKind::config,
+                std::to_string(with) + " of " + std::to_string(size) +
+                    " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
+}
+
+}  // namespace
+
 GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
                        const std::optional<GpuAssignment>& gpu, comm::Communicator& communicator) {
     std::vector<std::uint64_t> with{gpu ? 1u : 0u};
     communicator.all_reduce(view_of(with), comm::ReduceOp::sum, "devices");
     communicator.finish();
     const auto size = static_cast<std::uint64_t>(communicator.size());
-    if (with.front() != 0 && with.front() != size) {
-        communicator.leave_together();
-        throw Error(
-            ErrorKind::config,
-            std::to_string(with.front()) + " of " + std::to_string(size) +
-                " ranks see a GPU: give --device cuda to learn which do not, or --device cpu");
-    }
+    checked_alike(communicator, rank_info, [&] { require_all_or_none(with.front(), size); });
     if (!gpu || size == 1) return {};
     GpuUser own{rank_info.host, gpu->identity.uuid, gpu->identity.pci, gpu->identity.name};
     if (gpu->visible == 1) {
@@ -102,12 +108,9 @@ GpuWorld agree_on_gpus(const RunConfig& config, const comm::RankInfo& rank_info,
     }
     if (config.gpu.backend != GpuBackendChoice::staged) own.without_nccl = why_no_nccl();
     const std::vector<GpuUser> users = gather_gpu_users(communicator, own);
-    try {
+    return checked_alike(communicator, rank_info, [&] {
         return judge_gpu_users(users, sharing(config), config.gpu.backend);
-    } catch (const Error&) {
-        communicator.leave_together();
-        throw;
-    }
+    });
 }
 
 model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<GpuAssignment>& gpu) {

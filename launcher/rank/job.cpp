@@ -10,6 +10,7 @@
 #include "launcher/host/core_binding.hpp"
 #include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/same_options.hpp"
+#include "launcher/rank/shared_refusal.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/rank/wait_notice.hpp"
 #include "runtime/comm/environment/environment.hpp"
@@ -76,9 +77,10 @@ Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const Sha
     if (gpu && rank_info.size > 1 && launch.verbose) job.nccl_log = NcclLog::begin();
     job.communicator = connect(launch, rank_info);
     const RunConfig& config = shared ? shared(*job.communicator) : launch;
-    if (!gpu) refuse_on_cpu(config);  // a checkpoint's options, too
     ComputeDevice& device = job.device;
     GpuWorld world = agree_on_gpus(config, rank_info, gpu, *job.communicator);
+    if (!gpu)  // no rank has one; a checkpoint's options count, too
+        checked_alike(*job.communicator, rank_info, [&] { refuse_on_cpu(config); });
     job.notes = std::move(world.notes);
     if (const std::string why = why_on_cpu(config, rank_info, gpus); !why.empty())
         job.notes.push_back(why);

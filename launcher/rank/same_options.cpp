@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank/same_options.hpp"
 
-#include <iostream>
 #include <string>
 #include <vector>
 
-#include "launcher/text/told_elsewhere.hpp"
+#include "launcher/rank/shared_refusal.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
@@ -53,14 +52,8 @@ void require_same_options(comm::Communicator& communicator, const comm::RankInfo
     const std::string text =
         who == self.rank ? difference(name.value_or(""), of_rank_0, self, own) : "";
     const Error error(ErrorKind::config, broadcast_text(communicator, text, who));
-    if (self.rank == 0 || self.rank == who)
-        std::cerr << "rank " + std::to_string(self.rank) + " on " + self.host + ": " +
-                         error.what() + "\n"
-                  << std::flush;
-    communicator.barrier("told");  // mpirun kills the others when the first one has ended
-    communicator.finish();
-    communicator.leave_together();
-    throw ToldElsewhere(error);
+    const bool tells = self.rank == 0 || self.rank == who;
+    refuse_together(communicator, self, tells ? Teller::this_rank : Teller::another, error);
 }
 
 }  // namespace lockstep::launcher

@@ -8,8 +8,8 @@
 namespace lockstep::launcher {
 
 // Throws the same config error on all ranks if the options of one differ from rank 0's. It names
-// the first option, its values, rank 0 and the first other rank. These two have told it on standard
-// error, so that the error is a ToldElsewhere. Collective.
+// the first option, its values, rank 0 and the first other rank. These two tell it
+// (refuse_together). Collective.
 void require_same_options(comm::Communicator& communicator, const comm::RankInfo& self,
                           const ComparedOptions& own);
 

@@ -105,6 +105,7 @@ void CheckedSource::seek(train::Position position) {
     epoch_ = position.epoch;
     const std::int64_t used = rows_of_all();
     if (position.rows_in_epoch < 0 || used == position.rows_in_epoch) return;
+    communicator_.leave_together();  // all ranks have the same sum
     throw Error(ErrorKind::config,
                 "epoch " + std::to_string(epoch_ + 1) + ": the checkpoint used " +
                     counted(position.rows_in_epoch, "row", "rows") +

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "launcher/plan/run_plan.hpp"
+#include "launcher/rank/shared_refusal.hpp"
 #include "launcher/text/units.hpp"
 #include "launcher/train/host_memory_check.hpp"
 #include "launcher/train/planned_rank.hpp"
@@ -77,18 +78,15 @@ std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelCo
     const std::int64_t free = asked.memory_bytes;
     const auto plan = first_epoch(asked, recompute);
     const bool fits = !plan || !plan->epoch || plan->certain_bytes() <= free;
-    const std::uint64_t without_room = sum_over_ranks(*job.communicator, fits ? 0 : 1);
-    if (without_room > 0) job.communicator->leave_together();
-    if (!fits)
-        throw Error(ErrorKind::config,
-                    too_small(planned(asked, recompute, plan::Scope::whole), free));
-    if (without_room > 0)
-        throw Error(ErrorKind::config, std::to_string(without_room) +
-                                           " of the ranks have no room for this run on their "
-                                           "GPU, which they say themselves");
+    if (sum_over_ranks(*job.communicator, fits ? 0 : 1) > 0)
+        refuse_together(
+            *job.communicator, job.rank_info, fits ? Teller::another : Teller::this_rank,
+            Error(ErrorKind::config,
+                  fits ? "another rank has no room for this run on its GPU"
+                       : too_small(planned(asked, recompute, plan::Scope::whole), free)));
     if (given.train.optimizer.offload == train::Offload::optimizer)
         require_host_memory(plan ? host_need(*plan, given.train.zero, job.rank_info) : HostNeed(),
-                            free_host_bytes(), *job.communicator);
+                            free_host_bytes(), *job.communicator, job.rank_info);
     if (!plan || !plan->epoch) return 0;
     log.detail("a step takes " + bytes_text(plan->epoch->largest.activations) +
                " of activations in the first epoch, and the run " +

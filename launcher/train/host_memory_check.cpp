@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launcher/host/host_facts.hpp"
+#include "launcher/rank/shared_refusal.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
@@ -50,18 +51,17 @@ std::int64_t free_host_bytes() {
 }
 
 void require_host_memory(const HostNeed& need, std::int64_t free_bytes,
-                         comm::Communicator& communicator) {
+                         comm::Communicator& communicator, const comm::RankInfo& self) {
     const std::int64_t together = need_of_host(need, communicator);
     const bool fits = together <= free_bytes;
     std::vector<std::uint64_t> without{fits ? 0U : 1U};
     communicator.all_reduce(view_of(without), comm::ReduceOp::sum, "memory");
     communicator.finish();
-    if (without.front() > 0) communicator.leave_together();
-    if (!fits) throw Error(ErrorKind::config, refusal(need, together, free_bytes));
-    if (without.front() > 0)
-        throw Error(ErrorKind::config, std::to_string(without.front()) +
-                                           " of the ranks have no room for --offload optimizer in "
-                                           "their host's memory, which they say themselves");
+    if (without.front() == 0) return;
+    refuse_together(
+        communicator, self, fits ? Teller::another : Teller::this_rank,
+        Error(ErrorKind::config, fits ? "another host has no room for --offload optimizer"
+                                      : refusal(need, together, free_bytes)));
 }
 
 }  // namespace lockstep::launcher

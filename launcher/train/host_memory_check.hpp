@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::launcher {
 
@@ -17,8 +18,8 @@ struct HostNeed {
 std::int64_t free_host_bytes();
 
 // Throws a config error on every rank if the ranks of some host together need more than is free
-// there. Collective.
+// there. Those ranks tell it (refuse_together). Collective.
 void require_host_memory(const HostNeed& need, std::int64_t free_bytes,
-                         comm::Communicator& communicator);
+                         comm::Communicator& communicator, const comm::RankInfo& self);
 
 }  // namespace lockstep::launcher

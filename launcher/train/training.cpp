@@ -89,29 +89,6 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
             model,           std::nullopt,       nullptr};
 }
 
-void tell_refusal(comm::Communicator& all, const Error& error) {
-    try {
-        share_refusal(all, exit_code(error));
-    } catch (const Error&) {
-        // The other ranks have ended.
-    }
-}
-
-// Returns the start of each rank. Collective.
-TrainingStart start_together(const TrainingCommand& command, const RunConfig& launch,
-                             LaunchMode mode, const WatchedRank& self, Log& log,
-                             std::optional<TrainingStart> start) {
-    try {
-        verify_together(command, launch, mode, self, start, log);
-    } catch (const RefusedByRank0&) {
-        throw;
-    } catch (const Error& error) {
-        if (self.rank_info.rank == 0) tell_refusal(self.communicator, error);
-        throw;
-    }
-    return share_start(command, mode, self.rank_info, self.communicator, std::move(start));
-}
-
 // Ends a run that rank 0 does not start. The user sees the reason at once; the other ranks would
 // otherwise wait for rank 0 until their time is over.
 int refuse_all(const TrainingCommand& command, const RunConfig& launch,
@@ -131,7 +108,8 @@ int train_together(const TrainingCommand& command, const RunConfig& launch, Laun
                    Log& log, std::optional<TrainingStart> start) {
     Job job = join_job(launch, rank_info, [&](comm::Communicator& all) -> const RunConfig& {
         start_up.ended("join");
-        start = start_together(command, launch, mode, {rank_info, all}, log, std::move(start));
+        verify_together(command, launch, mode, {rank_info, all}, start, log);
+        start = share_start(command, mode, rank_info, all, std::move(start));
         start_up.ended("checkpoint");
         return start->config;
     });

@@ -79,7 +79,7 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
     start_weights();
     open_data();
     open_validation();
-    check_on_rank_0(*job_.communicator, [this] { prepare_folder(); });
+    check_on_rank_0(*job_.communicator, job_.rank_info, [this] { prepare_folder(); });
     job_.start_up.ended("model");
 }
 

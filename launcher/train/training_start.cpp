@@ -212,29 +212,54 @@ void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMo
     train::remove_leftovers(model_file, model_files);
 }
 
+namespace {
+
+// Tells rank 0's reason, then the other ranks, which are in broadcast_text(), that it does not
+// start.
+[[noreturn]] void refuse_others(const std::string& teller, comm::Communicator& communicator,
+                                const Error& error) {
+    std::cerr << teller + ": " + error.what() + "\n" << std::flush;
+    try {
+        share_refusal(communicator, exit_code(error));
+    } catch (const Error&) {
+        // The other ranks have ended.
+    }
+    throw ToldElsewhere(error);
+}
+
+}  // namespace
+
 void verify_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
                      const WatchedRank& self, std::optional<TrainingStart>& own, Log& log) {
     if (self.rank_info.size == 1) return verify_start(own.value(), command, mode, log);
     const bool continues = own && own->plan.checkpoint;
     // Nobody waits long where there is nothing to read.
-    if (own && !continues) verify_start(*own, command, mode, log);
+    try {
+        if (own && !continues) verify_start(*own, command, mode, log);
+    } catch (const Error& error) {
+        refuse_others(command.program, self.communicator, error);
+    }
     const std::string text = broadcast_text(
         self.communicator, continues ? dump_json(Json{{"continues", *own->plan.checkpoint}}) : "");
     if (text.empty()) return;
     require_no_refusal(self.communicator, parse_json(text));
-    std::exception_ptr error;
+    std::exception_ptr refusal;
     const int code = run_watched(launch, launch.model_file, self, log, [&](comm::RankProgress*) {
         try {
             if (own) verify_start(*own, command, mode, log);
         } catch (const Error&) {
-            error = std::current_exception();
+            refusal = std::current_exception();
         }
         self.communicator.barrier("start");
         self.communicator.finish();
     });
     self.communicator.set_timeout(launch.comm.timeout_ms);
     if (code != 0) throw RefusedByRank0(code);
-    if (error) std::rethrow_exception(error);
+    try {
+        if (refusal) std::rethrow_exception(refusal);
+    } catch (const Error& error) {
+        refuse_others(command.program, self.communicator, error);
+    }
 }
 
 TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
@@ -268,12 +293,13 @@ void share_refusal(comm::Communicator& communicator, int code) {
     communicator.leave_together();
 }
 
-void check_on_rank_0(comm::Communicator& communicator, const std::function<void()>& check) {
+void check_on_rank_0(comm::Communicator& communicator, const comm::RankInfo& self,
+                     const std::function<void()>& check) {
     try {
-        if (communicator.rank() == 0) check();
+        if (self.rank == 0) check();
     } catch (const Error& error) {
-        if (error.kind() == ErrorKind::config) share_refusal(communicator, exit_code(error));
-        throw;
+        if (error.kind() != ErrorKind::config || self.size == 1) throw;
+        refuse_others(rank_name(self), communicator, error);
     }
     require_no_refusal(communicator, parse_json(broadcast_text(communicator, "{}")));
 }

@@ -48,8 +48,8 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
 void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMode mode, Log& log);
 
 // Calls verify_start() on rank 0 while all ranks watch it: they wait for it as long as it reads.
-// `own` is empty on the other ranks. Collective. Throws what verify_start() throws on rank 0, which
-// has to call share_refusal() then, and RefusedByRank0 on a rank that rank 0 refuses already or
+// `own` is empty on the other ranks. Collective. Where verify_start() throws, rank 0 tells it and
+// throws ToldElsewhere; the others throw RefusedByRank0, here or in share_start(). So does a rank
 // that the watchdog ended.
 void verify_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
                      const WatchedRank& self, std::optional<TrainingStart>& own, Log& log);
@@ -61,11 +61,13 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
                           const comm::RankInfo& rank_info, comm::Communicator& communicator,
                           std::optional<TrainingStart> own);
 
-// Tells the other ranks, on rank 0, that it does not start and ends with `code`. Collective.
+// Tells the other ranks, on rank 0, that it does not start and ends with `code`; all leave
+// together. The others are in verify_together() or share_start().
 void share_refusal(comm::Communicator& communicator, int code);
 
-// Calls `check` on rank 0. Where it throws kind config there, no rank starts: the others throw
-// RefusedByRank0. Collective.
-void check_on_rank_0(comm::Communicator& communicator, const std::function<void()>& check);
+// Calls `check` on rank 0. Where it throws kind config there, no rank starts: rank 0 tells it and
+// throws ToldElsewhere, and the others throw RefusedByRank0. Collective.
+void check_on_rank_0(comm::Communicator& communicator, const comm::RankInfo& self,
+                     const std::function<void()>& check);
 
 }  // namespace lockstep::launcher

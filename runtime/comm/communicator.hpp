@@ -145,9 +145,9 @@ public:
     // to call it.
     virtual void abort(int exit_code);
 
-    // Says that no rank queues anything more, because all of them have learned the same reason to
-    // end. An exception that ends this object does not interrupt the others then, and the library
-    // is left as in a good end. Every rank calls it.
+    // Says that no rank queues anything more, because all of them know why they end, or learn it
+    // from what is queued. An exception that ends this object does not interrupt the others then,
+    // and the library is left as in a good end. Every rank calls it.
     virtual void leave_together() {}
 
     // Changes the time limit of the operations that follow. Any thread may call it. A communicator

@@ -48,7 +48,8 @@ public:
     std::unique_ptr<Communicator> split(int colour) override;
     std::unique_ptr<Collectives<HostSpace>> lone_group() override;
     std::vector<Timing> take_timings() override;
-    // When it returns, no operation uses the caller's memory any more. Later operations fail.
+    // When it returns, no operation uses the caller's memory any more. Later operations fail. After
+    // leave_together() it has nothing to do.
     void give_up() override;
     Activity activity() const override;
     void abort(int exit_code) override;

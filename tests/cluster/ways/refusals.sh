@@ -1,15 +1,18 @@
 # shellcheck shell=bash
-# Ranks that one of them refuses to start all leave MPI in the proper way. Slurm takes a rank that
-# does not for a crashed one and kills the others, some of which have not yet said why.
+# Ranks that cannot start, and know it, all leave MPI in the proper way. Slurm takes a rank that does
+# not for a crashed one and kills the others, some of which have not yet said why.
 source "$(dirname "$0")/../checks.sh"
 export PMIX_MCA_pmix_client_base_verbose=5 # each rank tells that it leaves PMIx
 
-# refuses CODE LINES TEXT COMMAND...
+# refuses CODES LINES TEXT COMMAND...: CODES are those of the tasks, each once, the highest last.
 refuses() {
-    local code=$1 lines=$2 text=$3
+    local codes=$1 lines=$2 text=$3 code=0
     shift 3
-    output=$(timeout 60 srun -N2 --ntasks-per-node=4 --mpi=pmix "$@" 2>&1 < /dev/null) && fail "exit code 0"
-    says "Exited with exit code $code"
+    output=$(timeout 60 srun -N2 --ntasks-per-node=4 --mpi=pmix "$@" 2>&1 < /dev/null) || code=$?
+    [ "$code" = "${codes##* }" ] || fail "exit code $code instead of ${codes##* }"
+    local seen
+    seen=$(grep -oE "Exited with exit code [0-9]+" <<< "$output" | grep -oE "[0-9]+" | sort -u | xargs)
+    [ "$seen" = "$codes" ] || fail "tasks end with $seen instead of $codes"
     keeps_quiet_about "Killed"
     count "$lines" "$text"
     count 8 "finalize sync received"
@@ -24,17 +27,19 @@ refuses 2 2 "^rank [05] on n[12]: --update-freq: 1 on rank 0 .n1., but 2 on rank
     bash -c '[ "$SLURM_PROCID" != 5 ] || more="--update-freq 2"; exec "$@" $more' ranks "${train[@]}"
 echo "one node lacks the data"
 # shellcheck disable=SC2016
-refuses 3 4 "^distributed_train: --data .*: not a prepared data set" unshare --mount \
+refuses "2 3" 4 "^distributed_train: --data .*: not a prepared data set" unshare --mount \
     bash -c '[ "$SLURM_NODEID" = 0 ] || mount -t tmpfs none "$3"; exec "$@"' ranks "${train[@]}"
 echo "the disk is too small for the checkpoints"
 mkdir -p "$work/small"
 # shellcheck disable=SC2016
-refuses 2 1 "^distributed_train: .*checkpoints take 22 MiB" unshare --mount \
+refuses 2 1 "^rank 0 on n1: .*checkpoints take [0-9]+ MiB, but there are" unshare --mount \
     bash -c 'mount -t tmpfs -o size=3m none "$1"; shift; exec "$@"' ranks "$work/small" \
     "${train[@]}" -mf "$work/small/model" --n-layers 2 --embedding-size 128
 echo "every checkpoint is damaged"
 expect 0 "${two_nodes[@]}" --mpi=none "${train[@]}"
 for file in "$model"/checkpoints/*/model.safetensors; do
-    printf X | dd of="$file" conv=notrunc bs=1 seek=20000 status=none
+    bytes=$(stat -c %s "$file")
+    head -c 16 /dev/urandom | dd of="$file" conv=notrunc bs=1 seek=$((bytes / 2)) status=none
+    [ "$(stat -c %s "$file")" = "$bytes" ]
 done
 refuses 2 1 "^distributed_train: .*no checkpoint there is good" "${train[@]}" --max-train-steps 4

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "launcher/text/told_elsewhere.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
 
@@ -30,7 +31,7 @@ std::vector<std::string> answers(const std::vector<Rank>& ranks) {
         self.host = ranks[i].host;
         try {
             require_same_options(communicator, self, ranks[i].options);
-        } catch (const Error& error) {
+        } catch (const ToldElsewhere& error) {
             said[i] = std::string(name(error.kind())) + ": " + error.what();
         }
     });

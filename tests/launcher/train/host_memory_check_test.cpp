@@ -5,8 +5,10 @@
 
 #include <string>
 
+#include "launcher/text/told_elsewhere.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/launcher/rank/local_rank.hpp"
 
 using namespace lockstep;
 using launcher::HostNeed;
@@ -17,9 +19,10 @@ constexpr std::int64_t gib = std::int64_t{1} << 30;
 
 std::string refusal(const HostNeed& need, std::int64_t free, comm::Communicator& ranks) {
     try {
-        launcher::require_host_memory(need, free, ranks);
+        launcher::require_host_memory(need, free, ranks,
+                                      tests::local_rank(ranks.rank(), ranks.size()));
         return "";
-    } catch (const Error& error) {
+    } catch (const launcher::ToldElsewhere& error) {
         return error.kind() == ErrorKind::config ? error.what() : "of another kind";
     }
 }
@@ -41,15 +44,14 @@ TEST_CASE("what the ranks of a host offload and copy must fit into its memory to
     });
 }
 
-TEST_CASE("ranks of a host with room say which ranks have none") {
+TEST_CASE("ranks of a host with room end with the others") {
     comm::run_as_threads(2, [](comm::Communicator& ranks) {
         const bool small = ranks.rank() == 1;
         CHECK(refusal({gib, 0}, small ? gib : 2 * gib, ranks) ==
               (small ? "--offload optimizer takes 1 GiB of this host's memory (1 GiB pinned), with "
                        "the other ranks here 2 GiB, and 1 GiB are free: end other programs, give "
                        "several ranks --zero 1, or give --offload none"
-                     : "1 of the ranks have no room for --offload optimizer in their host's "
-                       "memory, which they say themselves"));
+                     : "another host has no room for --offload optimizer"));
     });
     CHECK(launcher::free_host_bytes() > 0);
 }
