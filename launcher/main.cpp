@@ -19,9 +19,9 @@
 #include "launcher/host/stack_limits.hpp"
 #include "launcher/processes/openmp_wait_policy.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/text/already_told.hpp"
 #include "launcher/text/exception_text.hpp"
 #include "launcher/text/exit_code.hpp"
-#include "launcher/text/told_elsewhere.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
             launcher::set_openmp_wait_policy(argv);
         }
         return written(*program, name, program->run(words));
-    } catch (const launcher::ToldElsewhere& e) {
+    } catch (const launcher::AlreadyTold& e) {
         return launcher::exit_code(e);
     } catch (const Error& e) {
         complain(name, e.what());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank/given_secret.hpp"
 
-#include "launcher/text/told_elsewhere.hpp"
+#include "launcher/text/already_told.hpp"
 #include "runtime/comm/environment/environment.hpp"
 
 namespace lockstep::launcher {
@@ -19,7 +19,7 @@ void require_secret(const RunConfig& config, const comm::RankInfo& rank_info) {
         (void)given_secret(config);
     } catch (const Error& error) {
         if (rank_info.local_rank == 0) throw;
-        throw ToldElsewhere(error);
+        throw AlreadyTold(error);
     }
 }
 

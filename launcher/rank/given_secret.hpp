@@ -12,7 +12,7 @@ namespace lockstep::launcher {
 comm::Secret given_secret(const RunConfig& config);
 
 // Throws what is wrong with the secret before a rank of several does anything else. Only the first
-// rank of each host throws the error itself; the others throw ToldElsewhere.
+// rank of each host throws the error itself; the others throw AlreadyTold.
 void require_secret(const RunConfig& config, const comm::RankInfo& rank_info);
 
 }  // namespace lockstep::launcher

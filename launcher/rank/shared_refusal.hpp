@@ -10,18 +10,20 @@ namespace lockstep::launcher {
 enum class Teller { this_rank, another };
 
 // Ends all ranks for a reason that each of them knows. Those that tell it print it before any rank
-// ends, because mpirun kills the others then. Throws ToldElsewhere, or the error itself if this
-// rank is alone. Every rank calls it.
+// ends, because mpirun kills the others then. Throws AlreadyTold, or the error if this rank
+// is alone. Every rank calls it.
 [[noreturn]] void refuse_together(comm::Communicator& communicator, const comm::RankInfo& self,
                                   Teller teller, const Error& error);
 
-// Returns what `check` returns, which throws an error on all ranks or on none. Rank 0 tells it.
+// Calls `check`, which throws on all ranks or on none, and returns its result. Rank 0 tells the
+// error. Every rank calls it.
 template <class Check>
 auto checked_alike(comm::Communicator& communicator, const comm::RankInfo& self,
                    const Check& check) {
     try {
         return check();
     } catch (const Error& error) {
+        if (self.size == 1) throw;
         refuse_together(communicator, self, self.rank == 0 ? Teller::this_rank : Teller::another,
                         error);
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/text/exit_code.hpp"
 
-#include "launcher/text/told_elsewhere.hpp"
+#include "launcher/text/already_told.hpp"
 #include "launcher/text/unwritten_answer.hpp"
 #include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
 
 int exit_code(const Error& error) noexcept {
-    if (const auto* told = dynamic_cast<const ToldElsewhere*>(&error)) return told->code();
+    if (const auto* told = dynamic_cast<const AlreadyTold*>(&error)) return told->code();
     if (dynamic_cast<const UnwrittenAnswer*>(&error) != nullptr) return 1;
     if (dynamic_cast<const TransientFailure*>(&error) != nullptr) return 1;
     const auto* system = dynamic_cast<const SystemFailure*>(&error);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,8 +15,8 @@
 #include "launcher/options/option_table.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/same_options.hpp"
+#include "launcher/text/already_told.hpp"
 #include "launcher/text/exit_code.hpp"
-#include "launcher/text/told_elsewhere.hpp"
 #include "launcher/train/continuation.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
@@ -102,6 +101,19 @@ void require_no_refusal(comm::Communicator& communicator, const Json& from_rank_
     if (!from_rank_0.contains("refused")) return;
     communicator.leave_together();
     throw RefusedByRank0(from_rank_0["refused"].get<int>());
+}
+
+// Tells rank 0's reason, then the other ranks, which are in broadcast_text(), that it does not
+// start.
+[[noreturn]] void refuse_others(const std::string& teller, comm::Communicator& communicator,
+                                const Error& error) {
+    warn_on_standard_error(teller + ": " + error.what());
+    try {
+        share_refusal(communicator, exit_code(error));
+    } catch (const Error&) {
+        // The other ranks have ended.
+    }
+    throw AlreadyTold(error);
 }
 
 // Every rank learns whether all can start, so that none waits for one that cannot.
@@ -212,23 +224,6 @@ void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMo
     train::remove_leftovers(model_file, model_files);
 }
 
-namespace {
-
-// Tells rank 0's reason, then the other ranks, which are in broadcast_text(), that it does not
-// start.
-[[noreturn]] void refuse_others(const std::string& teller, comm::Communicator& communicator,
-                                const Error& error) {
-    std::cerr << teller + ": " + error.what() + "\n" << std::flush;
-    try {
-        share_refusal(communicator, exit_code(error));
-    } catch (const Error&) {
-        // The other ranks have ended.
-    }
-    throw ToldElsewhere(error);
-}
-
-}  // namespace
-
 void verify_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
                      const WatchedRank& self, std::optional<TrainingStart>& own, Log& log) {
     if (self.rank_info.size == 1) return verify_start(own.value(), command, mode, log);
@@ -275,8 +270,8 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
             own = start_from_text(text, command, mode);
         } catch (const Error& reason) {
             // mpirun may kill this rank as soon as another one has ended.
-            std::cerr << command.program + ": " + reason.what() + "\n" << std::flush;
-            error = std::make_exception_ptr(ToldElsewhere(reason));
+            warn_on_standard_error(command.program + ": " + reason.what());
+            error = std::make_exception_ptr(AlreadyTold(reason));
         } catch (const std::exception&) {
             error = std::current_exception();
         }

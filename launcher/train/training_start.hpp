@@ -49,7 +49,7 @@ void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMo
 
 // Calls verify_start() on rank 0 while all ranks watch it: they wait for it as long as it reads.
 // `own` is empty on the other ranks. Collective. Where verify_start() throws, rank 0 tells it and
-// throws ToldElsewhere; the others throw RefusedByRank0, here or in share_start(). So does a rank
+// throws AlreadyTold; the others throw RefusedByRank0, here or in share_start(). So does a rank
 // that the watchdog ended.
 void verify_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
                      const WatchedRank& self, std::optional<TrainingStart>& own, Log& log);
@@ -66,7 +66,7 @@ TrainingStart share_start(const TrainingCommand& command, LaunchMode mode,
 void share_refusal(comm::Communicator& communicator, int code);
 
 // Calls `check` on rank 0. Where it throws kind config there, no rank starts: rank 0 tells it and
-// throws ToldElsewhere, and the others throw RefusedByRank0. Collective.
+// throws AlreadyTold, and the others throw RefusedByRank0. Collective.
 void check_on_rank_0(comm::Communicator& communicator, const comm::RankInfo& self,
                      const std::function<void()>& check);
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "launcher/text/told_elsewhere.hpp"
+#include "launcher/text/already_told.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
 
@@ -31,7 +31,7 @@ std::vector<std::string> answers(const std::vector<Rank>& ranks) {
         self.host = ranks[i].host;
         try {
             require_same_options(communicator, self, ranks[i].options);
-        } catch (const ToldElsewhere& error) {
+        } catch (const AlreadyTold& error) {
             said[i] = std::string(name(error.kind())) + ": " + error.what();
         }
     });

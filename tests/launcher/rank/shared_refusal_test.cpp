@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/text/told_elsewhere.hpp"
+#include "launcher/text/already_told.hpp"
 #include "launcher/train/training_start.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/system_failure.hpp"
@@ -28,7 +28,7 @@ std::vector<std::string> ends_of(int size, const Act& act) {
         try {
             act(communicator, tests::local_rank(rank, size));
             end = "goes on";
-        } catch (const ToldElsewhere& error) {
+        } catch (const AlreadyTold& error) {
             end = "told " + std::to_string(exit_code(error));
         } catch (const RefusedByRank0& error) {
             end = "refused " + std::to_string(error.code());
@@ -44,9 +44,9 @@ using Ends = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("an error that a rank has told keeps its exit code") {
-    CHECK(exit_code(ToldElsewhere(Error(ErrorKind::config, "wrong"))) == 2);
-    CHECK(exit_code(ToldElsewhere(Error(ErrorKind::peer, "gone"))) == 3);
-    CHECK(exit_code(ToldElsewhere(SystemFailure("may pass", EIO))) == 1);
+    CHECK(exit_code(AlreadyTold(Error(ErrorKind::config, "wrong"))) == 2);
+    CHECK(exit_code(AlreadyTold(Error(ErrorKind::peer, "gone"))) == 3);
+    CHECK(exit_code(AlreadyTold(SystemFailure("may pass", EIO))) == 1);
 }
 
 TEST_CASE("a reason that all ranks know ends each with its code; a lone rank leaves it to main") {

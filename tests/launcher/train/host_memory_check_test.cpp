@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "launcher/text/told_elsewhere.hpp"
+#include "launcher/text/already_told.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/launcher/rank/local_rank.hpp"
@@ -22,7 +22,7 @@ std::string refusal(const HostNeed& need, std::int64_t free, comm::Communicator&
         launcher::require_host_memory(need, free, ranks,
                                       tests::local_rank(ranks.rank(), ranks.size()));
         return "";
-    } catch (const launcher::ToldElsewhere& error) {
+    } catch (const launcher::AlreadyTold& error) {
         return error.kind() == ErrorKind::config ? error.what() : "of another kind";
     }
 }

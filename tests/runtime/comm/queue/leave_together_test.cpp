@@ -3,31 +3,23 @@
 
 #include <memory>
 #include <stdexcept>
-#include <vector>
 
 #include "runtime/comm/queue/queued_communicator.hpp"
+#include "tests/support/idle_transport.hpp"
 
 namespace {
 
 using namespace lockstep;
 using namespace lockstep::comm;
 
-// Counts the interruptions of itself and its parts; the operations do nothing.
-class IdleTransport : public Transport {
+// Counts the interruptions of itself and its parts.
+class CountingTransport : public tests::IdleTransport {
 public:
-    explicit IdleTransport(int& interruptions) : interruptions_(interruptions) {}
+    explicit CountingTransport(int& interruptions)
+        : IdleTransport(2), interruptions_(interruptions) {}
 
-    int rank() const noexcept override { return 0; }
-    int size() const noexcept override { return 2; }
-    void all_reduce(HostRange, ReduceOp) override {}
-    void reduce_scatter(HostRange, ReduceOp) override {}
-    void all_gather(HostRange, HostRange) override {}
-    void broadcast(HostRange, int) override {}
-    void send(HostRange, int) override {}
-    void recv(HostRange, int) override {}
-    void barrier() override {}
     std::unique_ptr<Transport> split(int) override {
-        return std::make_unique<IdleTransport>(interruptions_);
+        return std::make_unique<CountingTransport>(interruptions_);
     }
     void interrupt() noexcept override { ++interruptions_; }
 
@@ -40,18 +32,17 @@ enum class Leaves { alone, together, giving_up, after_a_failure };
 // Returns how often the others are interrupted when an exception ends the ranks' communicator.
 int interruptions(Leaves how) {
     int count = 0;
-    std::vector<float> values(1);
     try {
-        QueuedCommunicator ranks([&] { return std::make_unique<IdleTransport>(count); });
+        QueuedCommunicator ranks([&] { return std::make_unique<CountingTransport>(count); });
         const auto part = ranks.split(0);
         ranks.barrier("before");
         ranks.finish();
-        if (how != Leaves::alone) ranks.leave_together();
-        if (how == Leaves::giving_up) ranks.give_up();
         if (how == Leaves::after_a_failure) {
             ranks.run([] { throw std::runtime_error("fails"); }, "work");
             CHECK_THROWS(ranks.finish());
         }
+        if (how != Leaves::alone) ranks.leave_together();
+        if (how == Leaves::giving_up) ranks.give_up();
         throw std::runtime_error("the reason to end");
     } catch (const std::runtime_error&) {
         return count;

@@ -6,11 +6,11 @@
 
 namespace lockstep::launcher {
 
-// Ends a rank whose error another rank tells or this one has told: the program prints nothing, and
-// its exit code is that of the error.
-class ToldElsewhere : public Error {
+// Ends a rank whose error this rank or another one has told or tells: the program prints nothing,
+// and its exit code is that of the error.
+class AlreadyTold : public Error {
 public:
-    explicit ToldElsewhere(const Error& error) : Error(error), code_(exit_code(error)) {}
+    explicit AlreadyTold(const Error& error) : Error(error), code_(exit_code(error)) {}
     int code() const noexcept { return code_; }
 
 private:
