@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/cpu/column_sums.hpp"
 #include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/pair_products.hpp"
 #include "runtime/kernels/cpu/spread_rows.hpp"
 
 namespace lockstep::kernels {
@@ -65,6 +66,9 @@ void linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<c
                            HostMatrix<T> dx, Into into) {
     require(dy.cols == w.rows && dx.cols == w.cols && dx.rows == dy.rows,
             "linear backward: shapes differ");
+    if constexpr (std::is_same_v<T, bf16>) {
+        if (cpu::input_gradient_of_pairs(ctx, dy, w, dx, into)) return;
+    }
     const auto read = spread_weights(ctx, w, dy.rows);
     cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(read), nullptr,
                         dx.data, dtype_of<T>, dx.stride, into, input_method(w, into)});

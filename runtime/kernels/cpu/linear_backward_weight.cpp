@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/pair_products.hpp"
 #include "runtime/kernels/cpu/spread_rows.hpp"
 #include "runtime/kernels/linear.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -76,6 +77,8 @@ void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<c
     }
     if constexpr (std::is_same_v<T, float>) {
         if (multiply_colliding(ctx, dy, x, dw, into)) return;
+    } else {
+        if (cpu::weight_gradient_of_pairs(ctx, dy, x, dw, into)) return;
     }
     multiply_rows(ctx, dy, x, dw, into, Method::general);
 }

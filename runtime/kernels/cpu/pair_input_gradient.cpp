@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "runtime/kernels/cpu/pair_products.hpp"
+#include "runtime/kernels/cpu/pair_tile.hpp"
+#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/scratch.hpp"
+
+namespace lockstep::kernels::cpu {
+
+namespace {
+
+// The packed weights that a thread uses at a time take half of a second-level cache of 1 MiB, and
+// the rows of dy a quarter or less.
+constexpr std::int64_t weight_bytes = std::int64_t{512} << 10, block_rows = 128;
+
+std::int64_t chunk_columns(std::int64_t out) noexcept {
+    const std::int64_t panel_bytes = panel_elements(out) * static_cast<std::int64_t>(sizeof(bf16));
+    return std::max<std::int64_t>(1, weight_bytes / panel_bytes) * panel_columns;
+}
+
+void multiply_block(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf16> dx,
+                    Into into) noexcept {
+    for (std::int64_t j = 0; j < dx.cols; j += panel_columns) {
+        const HostMatrix<bf16> c = dx.columns(j, std::min(panel_columns, dx.cols - j));
+        const bf16* const panel = panels + j / panel_columns * panel_elements(dy.cols);
+        for (std::int64_t i = 0; i < dx.rows; i += tile_rows) {
+            const RowTile tile{dy.data + i * dy.stride, dy.stride, panel, dy.cols / 2};
+            multiply_tile(tile, c.rows_from(i, std::min(tile_rows, dx.rows - i)), into);
+        }
+    }
+}
+
+// One thread's rows.
+void multiply_rows(HostMatrix<const bf16> dy, HostMatrix<const bf16> w, HostMatrix<bf16> dx,
+                   Into into, bf16* panels) noexcept {
+    const std::int64_t chunk = chunk_columns(w.rows);
+    for (std::int64_t j = 0; j < w.cols; j += chunk) {
+        const std::int64_t columns = std::min(chunk, w.cols - j);
+        pack_panels(w.columns(j, columns), panels);
+        for (std::int64_t i = 0; i < dy.rows; i += block_rows) {
+            const std::int64_t rows = std::min(block_rows, dy.rows - i);
+            multiply_block(dy.rows_from(i, rows), panels, dx.rows_from(i, rows).columns(j, columns),
+                           into);
+        }
+    }
+}
+
+// Every thread packs the weights, which must be few for its rows. The pairs of dy are read where
+// they are, so the last one must not reach beyond the row.
+bool worth_packing(std::int64_t rows, std::int64_t out, std::int64_t threads) noexcept {
+    constexpr std::int64_t least_rows = 512, least_out = 128, most_out = 4096;
+    return rows / threads >= least_rows && out >= least_out && out <= most_out && out % 2 == 0;
+}
+
+}  // namespace
+
+bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
+                             HostMatrix<const bf16> w, HostMatrix<bf16> dx, Into into) {
+    const std::int64_t threads = ctx.threads();
+    if (!has_pair_products() || !worth_packing(dy.rows, w.rows, threads)) return false;
+    const std::int64_t columns = std::min(chunk_columns(w.rows), w.cols);
+    const std::int64_t elements = panels_of(columns) * panel_elements(w.rows);
+    bf16* const panels =
+        scratch<bf16>(ctx, ScratchMemory::Slot::factor_b, threads * elements).data();
+    const std::int64_t tiles = (dy.rows + tile_rows - 1) / tile_rows;
+    parallel_for(ctx, threads, dy.rows * w.cols, [&](std::int64_t thread) {
+        const std::int64_t first = tiles * thread / threads * tile_rows;
+        const std::int64_t end = std::min(dy.rows, tiles * (thread + 1) / threads * tile_rows);
+        multiply_rows(dy.rows_from(first, end - first), w, dx.rows_from(first, end - first), into,
+                      panels + thread * elements);
+    });
+    return true;
+}
+
+}  // namespace lockstep::kernels::cpu

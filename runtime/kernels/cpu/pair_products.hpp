@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/device/cpu_context.hpp"
+#include "runtime/kernels/into.hpp"
+
+// Gradients of a linear layer from pairs (pair_tile.hpp), on which oneDNN 2.6 spends 5 to 20 % more
+// time (docs/journal/performance.md). Each function returns false and calculates nothing if the
+// processor has no such products, or if a thread has so few rows that oneDNN is faster.
+namespace lockstep::kernels::cpu {
+
+// Calculates dx [rows, in] = or += dy [rows, out] * w [out, in].
+bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
+                             HostMatrix<const bf16> w, HostMatrix<bf16> dx, Into into);
+
+// Calculates dw [out, in] = or += dy^T * x. The order of the sums depends on the number of threads.
+bool weight_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
+                              HostMatrix<const bf16> x, HostMatrix<float> dw, Into into);
+
+}  // namespace lockstep::kernels::cpu
