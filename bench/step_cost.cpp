@@ -5,7 +5,7 @@
 #include <chrono>
 #include <vector>
 
-#include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/matmul/matmul.hpp"
 
 namespace lockstep::bench {
 

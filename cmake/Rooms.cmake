@@ -21,6 +21,20 @@ function(lockstep_room name)
     lockstep_reuse_headers(lockstep_${name} headers_of_rooms)
 endfunction()
 
+# lockstep_cpu_room(NAME ...): a room of kernels for the CPU, with oneDNN and OpenMP.
+function(lockstep_cpu_room name)
+    lockstep_room(${name} ${ARGN} PUBLIC OpenMP::OpenMP_CXX PRIVATE ${DNNL_LIBRARY})
+    target_include_directories(lockstep_${name} PRIVATE ${DNNL_INCLUDE_DIR})
+    # Compare-and-select becomes vector code only if comparisons may not trap; NaN and infinity keep their meaning. TSan does
+    # not see libgomp's barriers, and its hooks run before the instruction-set resolvers may be called, so these files are
+    # compiled without it.
+    target_compile_options(lockstep_${name} PRIVATE
+        -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -mprefer-vector-width=512
+        -fno-sanitize=thread)
+    # No set of headers is compiled with these options.
+    set_target_properties(lockstep_${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # lockstep_cuda_room(NAME GROUP ...): a room of the CUDA backend, a target only where CUDA was found. Its sources are
 # also kept in the list LOCKSTEP_CUDA_<GROUP>_SOURCES, which the tests compile for an emulated device.
 function(lockstep_cuda_room name group)

@@ -21,7 +21,7 @@ OTHER_SOURCE = re.compile(r'\.(c|cc|cxx|h|hh|hxx|cuh|ipp|inc|inl|tcc|tpp)$')
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 CONDITION = re.compile(r'^\s*#\s*(if|ifdef|ifndef|elif|else|define)\b', re.MULTILINE)
-ROOM = re.compile(r'lockstep_(?:cuda_)?(?:room|floor)\(\s*(\w+)([^)]*)\)')
+ROOM = re.compile(r'lockstep_(?:cuda_|cpu_)?(?:room|floor)\(\s*(\w+)([^)]*)\)')
 # The emulated device of the tests has a folder of the same name, so these headers are not included by their full path.
 INSTRUCTIONS = 'runtime/kernels/cuda/instructions_ptx/'
 CUDA_HEADER = re.compile(r'(cuda|cu(blas|dnn)|nccl|nvtx|nv_?ml)', re.IGNORECASE)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/activation_checks.hpp"
-#include "runtime/kernels/cpu/column_sums.hpp"
-#include "runtime/kernels/cpu/dropout_mask.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/column_sums.hpp"
+#include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 namespace lockstep::kernels {
 

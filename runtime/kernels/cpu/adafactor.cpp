@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "runtime/kernels/cpu/adafactor_rows.hpp"
-#include "runtime/kernels/cpu/column_sums.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/column_sums.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/optimizer_checks.hpp"
 #include "runtime/kernels/reduce.hpp"
 

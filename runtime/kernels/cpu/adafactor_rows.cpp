@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cpu/adafactor_rows.hpp"
 
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 namespace lockstep::kernels::cpu::adafactor_rows {
 

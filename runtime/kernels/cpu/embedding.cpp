@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/embedding.hpp"
 
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 #include "runtime/kernels/embedding_checks.hpp"
 #include "runtime/kernels/reduce.hpp"
 

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "runtime/kernels/cpu/decay_runs.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 #include "runtime/kernels/optimizer_checks.hpp"
 
 namespace lockstep::kernels {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/cpu/column_sums.hpp"
 #include "runtime/kernels/cpu/norm_rows.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/column_sums.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 #include "runtime/kernels/norm_checks.hpp"
 
 namespace lockstep::kernels {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 namespace lockstep::kernels::cpu {
 

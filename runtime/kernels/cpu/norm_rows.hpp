@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/kernels/cpu/dropout_mask.hpp"
+#include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
 
 // These functions are the parts of the layer norm and of residual sums that work on one row of d
 // columns. They are compiled once per instruction set.

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 namespace lockstep::kernels {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
 
 namespace lockstep::kernels {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/scratch.hpp"
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/scratch.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 namespace lockstep::kernels {
 

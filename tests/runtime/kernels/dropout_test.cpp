@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/cpu/dropout_mask.hpp"
+#include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 #include "tests/support/reference/dropout_reference.hpp"

@@ -17,9 +17,9 @@ struct Size {
 };
 constexpr Size awkward[] =
     {
-        {1, 1, 1},     {1, 33, 31},     {31, 32, 33},    {33, 1, 65},
-        {32, 1000, 1}, {4097, 31, 32},  {100, 64, 96},   {70, 20, 1300},
-        {5, 3, 9001},  {2051, 70, 238}, {2050, 130, 129}};  // some run in panels or by pairs
+        {1, 1, 1},     {1, 33, 31},      {31, 32, 33},    {33, 1, 65},
+        {32, 1000, 1}, {4097, 31, 32},   {100, 64, 96},   {70, 20, 1300},
+        {5, 3, 9001},  {2051, 120, 238}, {2050, 128, 129}};  // some run in panels or by pairs
 
 // The columns [2, 2 + cols) of a matrix that is wider by five columns.
 template <class T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/matmul/matmul.hpp"
 
 #include <doctest/doctest.h>
 #include <oneapi/dnnl/dnnl.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/pair_products.hpp"
+#include "runtime/kernels/cpu/matmul/pair_products.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "runtime/kernels/cpu/pair_tile.hpp"
+#include "runtime/kernels/cpu/matmul/pair_tile.hpp"
+#include "runtime/kernels/product_library.hpp"
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 
@@ -40,6 +41,10 @@ std::vector<bf16> panels_of_matrix(HostMatrix<const bf16> matrix) {
 }
 
 }  // namespace
+
+TEST_CASE("pairs are multiplied where oneDNN has their instruction and no faster one") {
+    CHECK(has_pair_products() == kernels::product_library().ends_with("avx512_core_bf16"));
+}
 
 TEST_CASE("pairs are two rows of a column side by side, and zero where the matrix has none") {
     if (without_pairs()) return;
@@ -90,48 +95,50 @@ TEST_CASE("pairs are multiplied into a part of a tile, and nothing beside it cha
 
 TEST_CASE("pairs give the gradients of many rows, and leave few rows to oneDNN") {
     if (without_pairs()) return;
-    constexpr std::int64_t in = 1030, out = 1156;  // more than a square of dw, and than a block
+    // More than a square of dw and than a block of rows. dw has gaps, which stay as they are.
+    constexpr std::int64_t in = 1085, out = 1156, stride = in + 3;
     const auto x = random_numbers<bf16>(3073 * in, 1), dy = random_numbers<bf16>(3073 * out, 2);
     for (const int threads : {1, 2, 3}) {
         CAPTURE(threads);
         CpuContext ctx(threads);
-        std::vector<float> dw(static_cast<std::size_t>(out * in), 0.5f);
-        const auto weight = [&](std::int64_t rows, Into into) {
-            return weight_gradient_of_pairs(ctx, {dy.data(), rows, out}, {x.data(), rows, in},
-                                            {dw.data(), out, in}, into);
-        };
-        CHECK_FALSE(weight(threads * 1024 - 1, Into::add));
-        CHECK(dw == std::vector<float>(dw.size(), 0.5f));
-        const std::int64_t rows = threads * 1024 + 1;
         for (const Into into : {Into::add, Into::overwrite}) {
-            REQUIRE(weight(rows, into));
-            for (std::int64_t i = 0; i < out * in; i += 997) {
+            std::vector<float> dw(static_cast<std::size_t>(out * stride), NAN);
+            const HostMatrix<float> view(dw.data(), out, in, stride);
+            if (into == Into::add)
+                for (std::int64_t i = 0; i < out; ++i)
+                    std::fill_n(view.data + i * stride, in, 0.5f);
+            const auto gradient = [&](std::int64_t rows) {
+                return weight_gradient_of_pairs(ctx, {dy.data(), rows, out}, {x.data(), rows, in},
+                                                view, into);
+            };
+            const std::int64_t rows = threads * 1024 + 1;
+            CHECK_FALSE(gradient(rows - 2));
+            CHECK((into == Into::add ? dw[0] == 0.5f : std::isnan(dw[0])));
+            REQUIRE(gradient(rows));
+            for (std::int64_t e = 0; e < out * in; e += 997) {
+                const std::int64_t i = e / in, j = e % in;
                 double expected = into == Into::add ? 0.5 : 0;
                 for (std::int64_t k = 0; k < rows; ++k)
-                    expected += to_double(dy[k * out + i / in]) * to_double(x[k * in + i % in]);
-                REQUIRE(close(double{dw[i]}, expected, Dtype::fp32, rows, std::sqrt(rows) / 10));
+                    expected += to_double(dy[k * out + i]) * to_double(x[k * in + j]);
+                REQUIRE(close(double{view.data[i * stride + j]}, expected, Dtype::fp32, rows,
+                              std::sqrt(rows) / 10));
             }
+            for (std::int64_t i = 0; i < out; ++i) REQUIRE(std::isnan(view.data[i * stride + in]));
         }
     }
 }
 
 TEST_CASE("pairs give input gradients whose bits do not depend on the number of threads") {
     if (without_pairs()) return;
-    constexpr std::int64_t rows = 1541, in = 200, out = 2050;  // weights in several parts
+    constexpr std::int64_t rows = 1541, in = 250, out = 2050;  // weights in several parts
     const auto w = random_numbers<bf16>(out * in, 1), dy = random_numbers<bf16>(rows * out, 2);
     std::vector<std::uint16_t> first;
     for (const int threads : {1, 2, 3}) {
         CAPTURE(threads);
         CpuContext ctx(threads);
         std::vector<bf16> dx(static_cast<std::size_t>(rows * in), bf16(0.5f));
-        const auto input = [&](std::int64_t count, std::int64_t inner) {
-            return input_gradient_of_pairs(ctx, {dy.data(), count, inner, out},
-                                           {w.data(), inner, in}, {dx.data(), count, in},
-                                           Into::add);
-        };
-        CHECK_FALSE(input(threads * 512 - 1, out));
-        CHECK_FALSE(input(rows, out - 1));
-        REQUIRE(input(rows, out));
+        REQUIRE(input_gradient_of_pairs(ctx, {dy.data(), rows, out}, {w.data(), out, in},
+                                        {dx.data(), rows, in}, Into::add));
         for (std::int64_t i = 0; i < rows * in; i += 101) {
             double expected = 0.5;
             for (std::int64_t k = 0; k < out; ++k)
@@ -143,4 +150,31 @@ TEST_CASE("pairs give input gradients whose bits do not depend on the number of 
         if (first.empty()) first = bits;
         CHECK(bits == first);
     }
+}
+
+TEST_CASE("pairs are left to oneDNN where it is faster, or where they would not fit") {
+    if (without_pairs()) return;
+    CpuContext ctx(2);
+    const std::vector<bf16> zeros(4200 * 4200);
+    const auto input = [&](std::int64_t rows, std::int64_t in, std::int64_t out) {
+        std::vector<bf16> dx(static_cast<std::size_t>(rows * in));
+        return input_gradient_of_pairs(ctx, {zeros.data(), rows, out}, {zeros.data(), out, in},
+                                       {dx.data(), rows, in}, Into::overwrite);
+    };
+    CHECK(input(1024, 128, 128));
+    CHECK_FALSE(input(1023, 128, 128));
+    CHECK_FALSE(input(1024, 128, 129));  // the last pair would reach beyond the row
+    CHECK_FALSE(input(1024, 128, 126));
+    CHECK_FALSE(input(1024, 128, 4098));  // a panel would not fit
+    CHECK_FALSE(input(1024, 65, 128));    // half of the second panel would be empty
+    const auto weight = [&](std::int64_t rows, std::int64_t in, std::int64_t out) {
+        std::vector<float> dw(static_cast<std::size_t>(in * out));
+        return weight_gradient_of_pairs(ctx, {zeros.data(), rows, out}, {zeros.data(), rows, in},
+                                        {dw.data(), out, in}, Into::overwrite);
+    };
+    CHECK(weight(2048, 128, 128));
+    CHECK_FALSE(weight(2048, 64, 128));     // few elements
+    CHECK_FALSE(weight(2048, 2048, 32));    // few outputs
+    CHECK_FALSE(weight(2048, 160, 128));    // half of the third panel would be empty
+    CHECK_FALSE(weight(2048, 2048, 2112));  // sums of 17 MiB
 }

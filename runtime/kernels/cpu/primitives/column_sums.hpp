@@ -6,8 +6,8 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/view.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/scratch.hpp"
 #include "runtime/kernels/into.hpp"
 
 namespace lockstep::kernels::cpu {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/attention_rows.hpp"
+#include "runtime/kernels/cpu/attention/attention_rows.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "runtime/kernels/cpu/vector_math.hpp"
+#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 // Each of these functions is compiled once per instruction set. The attribute cannot be hidden in a
 // constant, so it is repeated.

@@ -7,7 +7,8 @@
 
 // Gradients of a linear layer from pairs (pair_tile.hpp), on which oneDNN 2.6 spends 5 to 20 % more
 // time (docs/journal/performance.md). Each function returns false and calculates nothing if the
-// processor has no such products, or if a thread has so few rows that oneDNN is faster.
+// processor has no such products, or if oneDNN is faster: if a thread has few rows, or columns do
+// not fill panels.
 namespace lockstep::kernels::cpu {
 
 // Calculates dx [rows, in] = or += dy [rows, out] * w [out, in].

@@ -5,8 +5,8 @@
 
 #include "runtime/core/region_failure.hpp"
 #include "runtime/kernels/attention_checks.hpp"
-#include "runtime/kernels/cpu/attention_blocks.hpp"
-#include "runtime/kernels/cpu/kernel_cache.hpp"
+#include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
 
 // The algorithm is Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), by
 // blocks of keys as in Dao et al., "FlashAttention" (2022).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/column_sums.hpp"
+#include "runtime/kernels/cpu/primitives/column_sums.hpp"
 
 namespace lockstep::kernels::cpu {
 

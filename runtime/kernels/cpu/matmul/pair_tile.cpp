@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/pair_tile.hpp"
+#include "runtime/kernels/cpu/matmul/pair_tile.hpp"
 
 #include <immintrin.h>
 
@@ -126,10 +126,11 @@ template <class T>
 template <class Tile, class T>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
     const Tile& tile, HostMatrix<T> c, Into into) noexcept {
+    constexpr std::int64_t line_elements = 64 / sizeof(T);
     if (into == Into::add)
         for (std::int64_t i = 0; i < c.rows; ++i)
-            for (int v = 0; v < row_vectors; ++v)
-                _mm_prefetch(c.data + i * c.stride + v * lanes, _MM_HINT_T0);
+            for (std::int64_t j = 0; j < panel_columns; j += line_elements)
+                _mm_prefetch(c.data + i * c.stride + j, _MM_HINT_T0);
     Sums sums;
     for (auto& row : sums.of)
         for (auto& sum : row) sum = _mm512_setzero_ps();

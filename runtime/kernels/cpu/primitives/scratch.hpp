@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "runtime/device/buffer.hpp"
-#include "runtime/kernels/cpu/kernel_cache.hpp"
+#include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
 
 namespace lockstep::kernels::cpu {
 

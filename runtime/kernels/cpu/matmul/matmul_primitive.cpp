@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/matmul_primitive.hpp"
+#include "runtime/kernels/cpu/matmul/matmul_primitive.hpp"
 
 #include <string_view>
 
@@ -55,7 +55,7 @@ bool has_blocks(const Choice& choice) {
 Choice choose(const Product& p, const Descriptor& plain_b, const dnnl::engine& engine) {
     if (p.method == Method::packed) {
         const Descriptor any(plain_b.dims(), plain_b.data_type(), dnnl::memory::format_tag::any);
-        const Choice choice = first_choice(wanted(p, any), engine);
+        Choice choice = first_choice(wanted(p, any), engine);
         if (has_blocks(choice)) return choice;
     }
     const Wanted plain = wanted(p, plain_b);  // must outlive `choice`: next_impl() reads it again

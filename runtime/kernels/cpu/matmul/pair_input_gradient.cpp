@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "runtime/kernels/cpu/pair_products.hpp"
-#include "runtime/kernels/cpu/pair_tile.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/cpu/matmul/pair_products.hpp"
+#include "runtime/kernels/cpu/matmul/pair_tile.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/scratch.hpp"
 
 namespace lockstep::kernels::cpu {
 
@@ -12,15 +12,15 @@ namespace {
 
 // The packed weights that a thread uses at a time take half of a second-level cache of 1 MiB, and
 // the rows of dy a quarter or less.
-constexpr std::int64_t weight_bytes = std::int64_t{512} << 10, block_rows = 128;
+constexpr std::int64_t weight_bytes = std::int64_t{512} << 10, dy_rows = 128;
 
 std::int64_t chunk_columns(std::int64_t out) noexcept {
     const std::int64_t panel_bytes = panel_elements(out) * static_cast<std::int64_t>(sizeof(bf16));
     return std::max<std::int64_t>(1, weight_bytes / panel_bytes) * panel_columns;
 }
 
-void multiply_block(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf16> dx,
-                    Into into) noexcept {
+void multiply_part(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf16> dx,
+                   Into into) noexcept {
     for (std::int64_t j = 0; j < dx.cols; j += panel_columns) {
         const HostMatrix<bf16> c = dx.columns(j, std::min(panel_columns, dx.cols - j));
         const bf16* const panel = panels + j / panel_columns * panel_elements(dy.cols);
@@ -32,25 +32,26 @@ void multiply_block(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf
 }
 
 // One thread's rows.
-void multiply_rows(HostMatrix<const bf16> dy, HostMatrix<const bf16> w, HostMatrix<bf16> dx,
-                   Into into, bf16* panels) noexcept {
+void multiply_share(HostMatrix<const bf16> dy, HostMatrix<const bf16> w, HostMatrix<bf16> dx,
+                    Into into, bf16* panels) noexcept {
     const std::int64_t chunk = chunk_columns(w.rows);
     for (std::int64_t j = 0; j < w.cols; j += chunk) {
         const std::int64_t columns = std::min(chunk, w.cols - j);
         pack_panels(w.columns(j, columns), panels);
-        for (std::int64_t i = 0; i < dy.rows; i += block_rows) {
-            const std::int64_t rows = std::min(block_rows, dy.rows - i);
-            multiply_block(dy.rows_from(i, rows), panels, dx.rows_from(i, rows).columns(j, columns),
-                           into);
+        for (std::int64_t i = 0; i < dy.rows; i += dy_rows) {
+            const std::int64_t rows = std::min(dy_rows, dy.rows - i);
+            multiply_part(dy.rows_from(i, rows), panels, dx.rows_from(i, rows).columns(j, columns),
+                          into);
         }
     }
 }
 
 // Every thread packs the weights, which must be few for its rows. The pairs of dy are read where
 // they are, so the last one must not reach beyond the row.
-bool worth_packing(std::int64_t rows, std::int64_t out, std::int64_t threads) noexcept {
+bool worth_packing(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threads) noexcept {
     constexpr std::int64_t least_rows = 512, least_out = 128, most_out = 4096;
-    return rows / threads >= least_rows && out >= least_out && out <= most_out && out % 2 == 0;
+    return rows / threads >= least_rows && fill_panels(w.cols) && w.rows >= least_out &&
+           w.rows <= most_out && w.rows % 2 == 0;
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ bool worth_packing(std::int64_t rows, std::int64_t out, std::int64_t threads) no
 bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
                              HostMatrix<const bf16> w, HostMatrix<bf16> dx, Into into) {
     const std::int64_t threads = ctx.threads();
-    if (!has_pair_products() || !worth_packing(dy.rows, w.rows, threads)) return false;
+    if (!has_pair_products() || !worth_packing(dy.rows, w, threads)) return false;
     const std::int64_t columns = std::min(chunk_columns(w.rows), w.cols);
     const std::int64_t elements = panels_of(columns) * panel_elements(w.rows);
     bf16* const panels =
@@ -67,8 +68,8 @@ bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
     parallel_for(ctx, threads, dy.rows * w.cols, [&](std::int64_t thread) {
         const std::int64_t first = tiles * thread / threads * tile_rows;
         const std::int64_t end = std::min(dy.rows, tiles * (thread + 1) / threads * tile_rows);
-        multiply_rows(dy.rows_from(first, end - first), w, dx.rows_from(first, end - first), into,
-                      panels + thread * elements);
+        multiply_share(dy.rows_from(first, end - first), w, dx.rows_from(first, end - first), into,
+                       panels + thread * elements);
     });
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/dropout_mask.hpp"
+#include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
 
 #include <immintrin.h>
 

@@ -29,11 +29,17 @@ constexpr std::int64_t panel_elements(std::int64_t rows) noexcept {
     return pairs_of(rows) * 2 * panel_columns;
 }
 
+// Returns whether so many columns fill their panels well: a tile takes as long with one column as
+// with all.
+constexpr bool fill_panels(std::int64_t columns) noexcept {
+    return columns * 8 >= panels_of(columns) * panel_columns * 7;
+}
+
 // Writes the panels of the matrix, one after another. Rows and columns that it lacks are zero.
 void pack_panels(HostMatrix<const bf16> matrix, bf16* panels) noexcept;
 
-// Both calculate a tile of c, of at most tile_rows rows and panel_columns columns, whose sums stay
-// in registers: c = or += the product of a's rows and a panel b, over so many pairs.
+// Both calculate a tile of c, of 1 to tile_rows rows and 1 to panel_columns columns, whose sums
+// stay in registers: c = or += the product of a's rows and a panel b, over so many pairs.
 
 // a's rows are the columns first_column, a multiple of tile_rows, and the next ones of a panel.
 struct PanelTile {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/matmul/matmul.hpp"
 
 #include <array>
 #include <cstring>
@@ -10,9 +10,9 @@
 #include <unordered_map>
 
 #include "runtime/core/hash.hpp"
-#include "runtime/kernels/cpu/kernel_cache.hpp"
-#include "runtime/kernels/cpu/matmul_primitive.hpp"
-#include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/cpu/matmul/matmul_primitive.hpp"
+#include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
+#include "runtime/kernels/cpu/primitives/scratch.hpp"
 #include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::kernels::cpu {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/scratch.hpp"
 
 namespace lockstep::kernels::cpu {
 

@@ -5,8 +5,8 @@
 #include "runtime/core/region_failure.hpp"
 #include "runtime/kernels/attention_biases.hpp"
 #include "runtime/kernels/attention_checks.hpp"
-#include "runtime/kernels/cpu/attention_blocks.hpp"
-#include "runtime/kernels/cpu/kernel_cache.hpp"
+#include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
 
 // P = exp(S - lse); with dropout factors M and delta = rowsum(dO * O):
 // dV = (P M)^T dO;  dS = P (M dO V^T - delta) scale;  dQ = dS K;  dK = dS^T Q.

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/device/buffer.hpp"
-#include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/matmul/matmul.hpp"
 
 namespace lockstep::kernels::cpu {
 

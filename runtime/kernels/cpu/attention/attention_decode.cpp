@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "runtime/kernels/attention_checks.hpp"
-#include "runtime/kernels/cpu/attention_blocks.hpp"
-#include "runtime/kernels/cpu/kernel_cache.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
+#include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
 
 namespace lockstep::kernels {
 namespace {

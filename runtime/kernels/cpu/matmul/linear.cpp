@@ -3,10 +3,10 @@
 
 #include <type_traits>
 
-#include "runtime/kernels/cpu/column_sums.hpp"
-#include "runtime/kernels/cpu/matmul.hpp"
-#include "runtime/kernels/cpu/pair_products.hpp"
-#include "runtime/kernels/cpu/spread_rows.hpp"
+#include "runtime/kernels/cpu/matmul/matmul.hpp"
+#include "runtime/kernels/cpu/matmul/pair_products.hpp"
+#include "runtime/kernels/cpu/matmul/spread_rows.hpp"
+#include "runtime/kernels/cpu/primitives/column_sums.hpp"
 
 namespace lockstep::kernels {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/kernels/cpu/attention_blocks.hpp"
+#include "runtime/kernels/cpu/attention/attention_blocks.hpp"
 
 #include <oneapi/dnnl/dnnl.h>
 

@@ -10,8 +10,8 @@
 
 #include "runtime/device/buffer.hpp"
 #include "runtime/kernels/attention.hpp"
-#include "runtime/kernels/cpu/attention_rows.hpp"
-#include "runtime/kernels/cpu/matmul.hpp"
+#include "runtime/kernels/cpu/attention/attention_rows.hpp"
+#include "runtime/kernels/cpu/matmul/matmul.hpp"
 #include "runtime/kernels/product_library.hpp"
 
 // Attention's forward and backward share this: how a ragged batch is cut into blocks, and products

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "runtime/kernels/cpu/line_fetcher.hpp"
-#include "runtime/kernels/cpu/pair_products.hpp"
-#include "runtime/kernels/cpu/pair_tile.hpp"
-#include "runtime/kernels/cpu/parallel.hpp"
-#include "runtime/kernels/cpu/scratch.hpp"
+#include "runtime/kernels/cpu/matmul/line_fetcher.hpp"
+#include "runtime/kernels/cpu/matmul/pair_products.hpp"
+#include "runtime/kernels/cpu/matmul/pair_tile.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/scratch.hpp"
 
 namespace lockstep::kernels::cpu {
 
@@ -78,7 +78,7 @@ std::int64_t most_packed(HostMatrix<float> dw) noexcept {
     return (panels_of(down) + panels_of(across)) * panel_elements(block_rows);
 }
 
-// One thread's work. `packed` has room for most_packed() elements.
+// One thread's work, of one row or more. `packed` has room for most_packed() elements.
 void multiply_blocks(const Blocks& blocks, bf16* packed) noexcept {
     for (std::int64_t i = 0; i < blocks.count(); ++i) {
         const Block block = blocks.at(i);
@@ -107,11 +107,12 @@ void add_sums(device::CpuContext& ctx, const float* sums, std::int64_t count,
 
 // Each thread has so many rows that adding the threads' sums takes little time beside them. The
 // sums of all threads but one take 16 MiB at most.
-bool worth_packing(std::int64_t rows, std::int64_t elements, std::int64_t threads) noexcept {
+bool worth_packing(std::int64_t rows, HostMatrix<float> dw, std::int64_t threads) noexcept {
     constexpr std::int64_t least_rows = 1024, least_elements = 16384;
     constexpr std::int64_t most_sums = std::int64_t{4} << 20;
-    return rows / threads >= least_rows && elements >= least_elements &&
-           (threads - 1) * elements <= most_sums;
+    const std::int64_t elements = dw.rows * dw.cols;
+    return rows / threads >= least_rows && fill_panels(dw.cols) && dw.rows >= panel_columns &&
+           elements >= least_elements && (threads - 1) * elements <= most_sums;
 }
 
 }  // namespace
@@ -123,10 +124,10 @@ bool weight_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy
                               HostMatrix<const bf16> x, HostMatrix<float> dw, Into into) {
     using Slot = ScratchMemory::Slot;
     const std::int64_t threads = ctx.threads(), elements = dw.rows * dw.cols;
-    if (!has_pair_products() || !worth_packing(x.rows, elements, threads)) return false;
+    if (!has_pair_products() || !worth_packing(x.rows, dw, threads)) return false;
     float* const sums = scratch<float>(ctx, Slot::result, (threads - 1) * elements).data();
     bf16* const packed = scratch<bf16>(ctx, Slot::factor_a, threads * most_packed(dw)).data();
-    parallel_for(ctx, threads, x.rows * dw.rows, [&](std::int64_t thread) {
+    parallel_for(ctx, threads, x.rows * elements, [&](std::int64_t thread) {
         const std::int64_t first = x.rows * thread / threads;
         const std::int64_t rows = x.rows * (thread + 1) / threads - first;
         Block part{dy.rows_from(first, rows), x.rows_from(first, rows), dw, into};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/core/bf16.hpp"
-#include "runtime/kernels/cpu/dropout_mask.hpp"
+#include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
 
 // These functions are the parts of attention that work on one row. They are compiled for several
 // instruction sets, and the best one is chosen at run time. Rows have room for a multiple of

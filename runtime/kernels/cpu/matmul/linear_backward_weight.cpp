@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "runtime/kernels/cpu/matmul.hpp"
-#include "runtime/kernels/cpu/pair_products.hpp"
-#include "runtime/kernels/cpu/spread_rows.hpp"
+#include "runtime/kernels/cpu/matmul/matmul.hpp"
+#include "runtime/kernels/cpu/matmul/pair_products.hpp"
+#include "runtime/kernels/cpu/matmul/spread_rows.hpp"
 #include "runtime/kernels/linear.hpp"
 #include "runtime/kernels/reduce.hpp"
 
