@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include "data/loading/eval_loader.hpp"
@@ -16,6 +17,7 @@
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/loaded_model.hpp"
+#include "launcher/rank/shared_refusal.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/metrics/progress.hpp"
@@ -103,8 +105,12 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);
     const Warn silent = [](const std::string&) {};  // each rank looks, and rank 0 tells
-    LoadedModel loaded(config.model_file, job.device,
-                       rank_info.rank == 0 ? Warn(warn_on_standard_error) : silent);
+    std::optional<LoadedModel> read;
+    start_together(*job.communicator, rank_info, [&] {
+        read.emplace(config.model_file, job.device,
+                     rank_info.rank == 0 ? Warn(warn_on_standard_error) : silent);
+    });
+    LoadedModel& loaded = *read;
     comm::RankProgress* watched = nullptr;
     const EvaluatorParts parts{config,
                                loaded.config(),

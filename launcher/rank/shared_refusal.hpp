@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
@@ -28,5 +30,11 @@ auto checked_alike(comm::Communicator& communicator, const comm::RankInfo& self,
                         error);
     }
 }
+
+// Calls `start` on every rank, which may throw on some of them. If it does, no rank goes on, and
+// the first such rank tells its error; ranks whose start went well end because of a peer. Every
+// rank calls it.
+void start_together(comm::Communicator& communicator, const comm::RankInfo& self,
+                    const std::function<void()>& start);
 
 }  // namespace lockstep::launcher

@@ -43,3 +43,6 @@ for file in "$model"/checkpoints/*/model.safetensors; do
     [ "$(stat -c %s "$file")" = "$bytes" ]
 done
 refuses 2 1 "^distributed_train: .*no checkpoint there is good" "${train[@]}" --max-train-steps 4
+echo "the weights of an evaluation are damaged"
+truncate -s 100 "$model/model.safetensors"
+refuses 2 1 "^rank 0 on n1: .*model.safetensors" distributed_eval -mf "$model" --data "$work/data"

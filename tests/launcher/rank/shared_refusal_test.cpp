@@ -61,6 +61,28 @@ TEST_CASE("a reason that all ranks know ends each with its code; a lone rank lea
           }) == Ends{"error 2"});
 }
 
+TEST_CASE("what any rank meets at its start ends all, and nothing ends them where none meets it") {
+    for (const int size : {2, 4, 7}) {
+        const auto ends_if = [&](const std::function<bool(int)>& fails) {
+            return ends_of(size, [&](comm::Communicator& ranks, const comm::RankInfo& self) {
+                start_together(ranks, self, [&] {
+                    if (fails(self.rank)) throw Error(ErrorKind::config, "a test's damage");
+                });
+            });
+        };
+        Ends last(static_cast<std::size_t>(size), "told 3");
+        last.back() = "told 2";
+        CHECK(ends_if([&](int rank) { return rank == size - 1; }) == last);
+        CHECK(ends_if([](int) { return true; }) == Ends(static_cast<std::size_t>(size), "told 2"));
+        CHECK(ends_if([](int) { return false; }) ==
+              Ends(static_cast<std::size_t>(size), "goes on"));
+    }
+    CHECK(ends_of(1, [](comm::Communicator& ranks, const comm::RankInfo& self) {
+              start_together(ranks, self,
+                             [] { throw Error(ErrorKind::config, "a test's damage"); });
+          }) == Ends{"error 2"});
+}
+
 TEST_CASE("what rank 0 finds ends all ranks, and nothing ends them where it finds nothing") {
     const auto check_with = [](const auto& check) {
         return [&check](comm::Communicator& ranks, const comm::RankInfo& self) {
