@@ -3,7 +3,7 @@
 
 #include <cmath>
 #include <iostream>
-#include <optional>
+#include <memory>
 #include <sstream>
 
 #include "data/loading/eval_loader.hpp"
@@ -96,6 +96,17 @@ void require_finite_loss(const train::ValidationReport& report, const std::strin
                     "checkpoint, or train again with a lower learning rate");
 }
 
+std::unique_ptr<LoadedModel> read_weights(const RunConfig& config, Job& job,
+                                          const comm::RankInfo& self) {
+    const Warn silent = [](const std::string&) {};  // each rank looks, and rank 0 tells
+    std::unique_ptr<LoadedModel> loaded;
+    start_together(*job.communicator, self, [&] {
+        loaded = std::make_unique<LoadedModel>(
+            config.model_file, job.device, self.rank == 0 ? Warn(warn_on_standard_error) : silent);
+    });
+    return loaded;
+}
+
 }  // namespace
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
@@ -104,12 +115,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     check_patiently(config, [&] { check_evaluation(config, missing_shards(rank_info)); });
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);
-    const Warn silent = [](const std::string&) {};  // each rank looks, and rank 0 tells
-    std::optional<LoadedModel> read;
-    start_together(*job.communicator, rank_info, [&] {
-        read.emplace(config.model_file, job.device,
-                     rank_info.rank == 0 ? Warn(warn_on_standard_error) : silent);
-    });
+    const auto read = read_weights(config, job, rank_info);
     LoadedModel& loaded = *read;
     comm::RankProgress* watched = nullptr;
     const EvaluatorParts parts{config,

@@ -11,8 +11,8 @@ namespace lockstep::launcher {
 
 enum class Teller { this_rank, another };
 
-// Ends all ranks for a reason that each of them knows. Those that tell it print it before any rank
-// ends, because mpirun kills the others then. Throws AlreadyTold, or the error if this rank
+// Ends all ranks, each with its own error. Those that tell theirs print it before any rank ends,
+// because mpirun kills the others then. Throws AlreadyTold, or the error if this rank
 // is alone. Every rank calls it.
 [[noreturn]] void refuse_together(comm::Communicator& communicator, const comm::RankInfo& self,
                                   Teller teller, const Error& error);
@@ -31,9 +31,9 @@ auto checked_alike(comm::Communicator& communicator, const comm::RankInfo& self,
     }
 }
 
-// Calls `start` on every rank, which may throw on some of them. If it does, no rank goes on, and
-// the first such rank tells its error; ranks whose start went well end because of a peer. Every
-// rank calls it.
+// Calls `start`, which may throw an Error on some ranks. If it does, no rank goes on: the first
+// such rank tells its error, each of them ends with its own, and the others with ErrorKind::peer.
+// Another exception is a failure of this rank alone, as at any other time. Every rank calls it.
 void start_together(comm::Communicator& communicator, const comm::RankInfo& self,
                     const std::function<void()>& start);
 

@@ -11,9 +11,9 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// oneDNN and cuBLASLt calculate the matrix products. Rows may be strided (a slice of columns of a
-// wider matrix). The functions are instantiated for float and bf16, on GPUs also for fp16; weight
-// gradients are always fp32.
+// oneDNN, cuBLASLt and, on some processors, code of our own calculate the matrix products. Rows may
+// be strided (a slice of columns of a wider matrix). The functions are instantiated for float and
+// bf16, on GPUs also for fp16; weight gradients are always fp32.
 
 // Calculates y [rows, out] = x [rows, in] * w [out, in]^T + bias [out]; an empty bias adds nothing.
 template <class T>

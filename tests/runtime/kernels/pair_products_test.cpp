@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t panel_row = 2 * panel_columns;
 
 bool without_pairs() {
-    if (has_pair_products()) return false;
+    if (uses_pairs()) return false;
     MESSAGE("skipped: this processor, or DNNL_MAX_CPU_ISA, has no products of pairs");
     return true;
 }
@@ -43,7 +43,7 @@ std::vector<bf16> panels_of_matrix(HostMatrix<const bf16> matrix) {
 }  // namespace
 
 TEST_CASE("pairs are multiplied where oneDNN has their instruction and no faster one") {
-    CHECK(has_pair_products() == kernels::product_library().ends_with("avx512_core_bf16"));
+    CHECK(uses_pairs() == kernels::product_library().ends_with("avx512_core_bf16"));
 }
 
 TEST_CASE("pairs are two rows of a column side by side, and zero where the matrix has none") {

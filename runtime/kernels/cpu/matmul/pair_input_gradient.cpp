@@ -10,8 +10,9 @@ namespace lockstep::kernels::cpu {
 
 namespace {
 
-// The packed weights that a thread uses at a time take half of a second-level cache of 1 MiB, and
-// the rows of dy a quarter or less.
+// The packed weights that a thread uses at a time take half of a second-level cache of 1 MiB at
+// most, and so many rows of dy a quarter of it if there are 1,024 outputs. With most_out, one panel
+// takes that half.
 constexpr std::int64_t weight_bytes = std::int64_t{512} << 10, dy_rows = 128;
 
 std::int64_t chunk_columns(std::int64_t out) noexcept {
@@ -19,6 +20,7 @@ std::int64_t chunk_columns(std::int64_t out) noexcept {
     return std::max<std::int64_t>(1, weight_bytes / panel_bytes) * panel_columns;
 }
 
+// Multiplies rows of dy by the panels of some of the columns of w.
 void multiply_part(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf16> dx,
                    Into into) noexcept {
     for (std::int64_t j = 0; j < dx.cols; j += panel_columns) {
@@ -48,7 +50,7 @@ void multiply_share(HostMatrix<const bf16> dy, HostMatrix<const bf16> w, HostMat
 
 // Every thread packs the weights, which must be few for its rows. The pairs of dy are read where
 // they are, so the last one must not reach beyond the row.
-bool worth_packing(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threads) noexcept {
+bool suits_pairs(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threads) noexcept {
     constexpr std::int64_t least_rows = 512, least_out = 128, most_out = 4096;
     return rows / threads >= least_rows && fill_panels(w.cols) && w.rows >= least_out &&
            w.rows <= most_out && w.rows % 2 == 0;
@@ -59,7 +61,7 @@ bool worth_packing(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t thr
 bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
                              HostMatrix<const bf16> w, HostMatrix<bf16> dx, Into into) {
     const std::int64_t threads = ctx.threads();
-    if (!has_pair_products() || !worth_packing(dy.rows, w, threads)) return false;
+    if (!uses_pairs() || !suits_pairs(dy.rows, w, threads)) return false;
     const std::int64_t columns = std::min(chunk_columns(w.rows), w.cols);
     const std::int64_t elements = panels_of(columns) * panel_elements(w.rows);
     bf16* const panels =

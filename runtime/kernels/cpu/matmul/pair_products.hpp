@@ -5,10 +5,10 @@
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/kernels/into.hpp"
 
-// Gradients of a linear layer from pairs (pair_tile.hpp), on which oneDNN 2.6 spends 5 to 20 % more
-// time (docs/journal/performance.md). Each function returns false and calculates nothing if the
-// processor has no such products, or if oneDNN is faster: if a thread has few rows, or columns do
-// not fill panels.
+// Gradients of a linear layer from pairs (pair_tile.hpp), which come 4 to 23 % faster than by
+// oneDNN 2.6 (docs/journal/performance.md). Each function returns false and calculates nothing if
+// products of pairs may not be used, or if they do not suit the shapes: suits_pairs() in each
+// source says when they do.
 namespace lockstep::kernels::cpu {
 
 // Calculates dx [rows, in] = or += dy [rows, out] * w [out, in].

@@ -62,7 +62,7 @@ template <class PairOf>
     }
 }
 
-// The loops are two because one pointer is faster than four where a's pairs lie side by side.
+// There are two loops because one pointer is faster than four where a's pairs lie side by side.
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void add_products(
     const PanelTile& tile, std::int64_t, Sums& sums) noexcept {
     const bf16 *a = tile.a + 2 * tile.first_column, *b = tile.b;
@@ -137,8 +137,8 @@ template <class Tile, class T>
     add_products(tile, c.rows, sums);
     if (c.rows == tile_rows && c.cols == panel_columns) return write(sums, c.data, c.stride, into);
     // Stores with a mask take so long on some processors that incomplete tiles are copied instead.
-    T whole[tile_rows * panel_columns];
-    for (std::int64_t i = 0; i < c.rows; ++i)
+    T whole[tile_rows * panel_columns] = {};
+    for (std::int64_t i = 0; i < c.rows && into == Into::add; ++i)
         std::copy_n(c.data + i * c.stride, c.cols, whole + i * panel_columns);
     write(sums, whole, panel_columns, into);
     for (std::int64_t i = 0; i < c.rows; ++i)
@@ -147,7 +147,7 @@ template <class Tile, class T>
 
 }  // namespace
 
-bool has_pair_products() noexcept {
+bool uses_pairs() noexcept {
     return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_bf16;
 }
 

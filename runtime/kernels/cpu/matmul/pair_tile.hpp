@@ -8,14 +8,16 @@
 #include "runtime/kernels/into.hpp"
 
 // The inner part of products of bf16 matrices by AVX-512's instruction that multiplies pairs. A
-// *pair* is two elements that lie side by side and whose products are added to the same sum. A
-// *panel* is 64 columns of a matrix, laid out as rows of pairs: row k has of each column the
-// elements of the rows 2k and 2k + 1.
+// *pair* is the elements 2k and 2k + 1 of the dimension that a product sums over, side by side in
+// memory: the instruction multiplies two pairs and adds both products to one sum. A *panel* is 64
+// columns of a matrix, laid out as rows of pairs: its row k has of each column the elements of the
+// rows 2k and 2k + 1.
 namespace lockstep::kernels::cpu {
 
-// Returns whether the processor has the instruction and oneDNN may use it (ONEDNN_MAX_CPU_ISA). It
-// is false with AMX, where oneDNN's products are faster.
-bool has_pair_products() noexcept;
+// Returns whether products of pairs may be used: the processor has the instruction, oneDNN may use
+// it too (DNNL_MAX_CPU_ISA), and there is no AMX, with which oneDNN is faster. Where it is false,
+// the functions below end the process by an illegal instruction.
+bool uses_pairs() noexcept;
 
 constexpr std::int64_t panel_columns = 64, tile_rows = 4;
 
@@ -35,11 +37,13 @@ constexpr bool fill_panels(std::int64_t columns) noexcept {
     return columns * 8 >= panels_of(columns) * panel_columns * 7;
 }
 
-// Writes the panels of the matrix, one after another. Rows and columns that it lacks are zero.
+// Writes the panels of the matrix, one after another: panels_of(cols) * panel_elements(rows)
+// elements. Rows and columns that it lacks are zero.
 void pack_panels(HostMatrix<const bf16> matrix, bf16* panels) noexcept;
 
-// Both calculate a tile of c, of 1 to tile_rows rows and 1 to panel_columns columns, whose sums
-// stay in registers: c = or += the product of a's rows and a panel b, over so many pairs.
+// The two functions multiply_tile() calculate a tile of c, of 1 to tile_rows rows and 1 to
+// panel_columns columns, whose sums stay in registers: c = or += the product of a's rows and a
+// panel b, over so many pairs.
 
 // a's rows are the columns first_column, a multiple of tile_rows, and the next ones of a panel.
 struct PanelTile {
@@ -50,7 +54,8 @@ struct PanelTile {
 };
 void multiply_tile(const PanelTile& tile, HostMatrix<float> c, Into into) noexcept;
 
-// a's rows are rows of a matrix, `stride` elements apart. c is rounded once, at the end.
+// a's rows are rows of a matrix, `stride` elements apart, of which 2 * pairs elements are read. c
+// is rounded once, at the end.
 struct RowTile {
     const bf16* a;
     std::int64_t stride;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "runtime/kernels/cpu/matmul/line_fetcher.hpp"
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
 #include "runtime/kernels/cpu/matmul/pair_tile.hpp"
+#include "runtime/kernels/cpu/matmul/prefetcher.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
 
@@ -11,8 +11,8 @@ namespace lockstep::kernels::cpu {
 
 namespace {
 
-// A panel of so many rows fills two thirds of a first-level cache of 48 KiB. The panels of a square
-// of dw are packed together; they take 1 MiB at most.
+// A panel of so many rows fills two thirds of a first-level cache of 48 KiB. dw is calculated in
+// squares, smaller ones at its edges, whose panels take 1 MiB at most.
 constexpr std::int64_t block_rows = 256, square_columns = 16 * panel_columns;
 
 // The rows of dy and x whose products are added to a square of dw.
@@ -57,12 +57,12 @@ private:
 };
 
 void multiply_block(const Block& block, const bf16* a, const bf16* b,
-                    LineFetcher& fetcher) noexcept {
+                    Prefetcher& prefetcher) noexcept {
     const std::int64_t panel = panel_elements(block.x.rows), pairs = pairs_of(block.x.rows);
     for (std::int64_t j = 0; j < block.dw.cols; j += panel_columns) {
         const auto columns = block.dw.columns(j, std::min(panel_columns, block.dw.cols - j));
         for (std::int64_t i = 0; i < block.dw.rows; i += tile_rows) {
-            fetcher.fetch();
+            prefetcher.prefetch();
             const PanelTile tile{a + i / panel_columns * panel, i % panel_columns,
                                  b + j / panel_columns * panel, pairs};
             multiply_tile(tile, columns.rows_from(i, std::min(tile_rows, block.dw.rows - i)),
@@ -71,14 +71,14 @@ void multiply_block(const Block& block, const bf16* a, const bf16* b,
     }
 }
 
-// Returns the elements of a square's panels.
-std::int64_t most_packed(HostMatrix<float> dw) noexcept {
+// Returns the elements of the panels of the largest square.
+std::int64_t packed_elements(HostMatrix<float> dw) noexcept {
     const std::int64_t down = std::min(square_columns, dw.rows);
     const std::int64_t across = std::min(square_columns, dw.cols);
     return (panels_of(down) + panels_of(across)) * panel_elements(block_rows);
 }
 
-// One thread's work, of one row or more. `packed` has room for most_packed() elements.
+// One thread's work, of one row or more. `packed` has room for packed_elements() elements.
 void multiply_blocks(const Blocks& blocks, bf16* packed) noexcept {
     for (std::int64_t i = 0; i < blocks.count(); ++i) {
         const Block block = blocks.at(i);
@@ -89,8 +89,8 @@ void multiply_blocks(const Blocks& blocks, bf16* packed) noexcept {
         const Block next = i + 1 < blocks.count() ? blocks.at(i + 1) : Block{};
         const std::int64_t tiles =
             panels_of(block.x.cols) * ((block.dy.cols + tile_rows - 1) / tile_rows);
-        LineFetcher fetcher({next.dy, next.x}, tiles);
-        multiply_block(block, a, b, fetcher);
+        Prefetcher prefetcher({next.dy, next.x}, tiles);
+        multiply_block(block, a, b, prefetcher);
     }
 }
 
@@ -107,7 +107,7 @@ void add_sums(device::CpuContext& ctx, const float* sums, std::int64_t count,
 
 // Each thread has so many rows that adding the threads' sums takes little time beside them. The
 // sums of all threads but one take 16 MiB at most.
-bool worth_packing(std::int64_t rows, HostMatrix<float> dw, std::int64_t threads) noexcept {
+bool suits_pairs(std::int64_t rows, HostMatrix<float> dw, std::int64_t threads) noexcept {
     constexpr std::int64_t least_rows = 1024, least_elements = 16384;
     constexpr std::int64_t most_sums = std::int64_t{4} << 20;
     const std::int64_t elements = dw.rows * dw.cols;
@@ -124,9 +124,9 @@ bool weight_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy
                               HostMatrix<const bf16> x, HostMatrix<float> dw, Into into) {
     using Slot = ScratchMemory::Slot;
     const std::int64_t threads = ctx.threads(), elements = dw.rows * dw.cols;
-    if (!has_pair_products() || !worth_packing(x.rows, dw, threads)) return false;
+    if (!uses_pairs() || !suits_pairs(x.rows, dw, threads)) return false;
     float* const sums = scratch<float>(ctx, Slot::result, (threads - 1) * elements).data();
-    bf16* const packed = scratch<bf16>(ctx, Slot::factor_a, threads * most_packed(dw)).data();
+    bf16* const packed = scratch<bf16>(ctx, Slot::factor_a, threads * packed_elements(dw)).data();
     parallel_for(ctx, threads, x.rows * elements, [&](std::int64_t thread) {
         const std::int64_t first = x.rows * thread / threads;
         const std::int64_t rows = x.rows * (thread + 1) / threads - first;
@@ -135,7 +135,7 @@ bool weight_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy
             part.dw = {sums + (thread - 1) * elements, dw.rows, dw.cols};
             part.into = Into::overwrite;
         }
-        multiply_blocks(Blocks(part), packed + thread * most_packed(dw));
+        multiply_blocks(Blocks(part), packed + thread * packed_elements(dw));
     });
     if (threads > 1) add_sums(ctx, sums, threads - 1, dw);
     return true;

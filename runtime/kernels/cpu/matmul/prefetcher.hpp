@@ -11,21 +11,21 @@
 
 namespace lockstep::kernels::cpu {
 
-// Fetches two matrices into the second-level cache, a part at each of `times` calls of fetch().
-// Without it a product waits for the rows of its next block, which lie in pieces that are too short
-// for the processor to foresee.
-class LineFetcher {
+// Loads two matrices into the second-level cache, a part at each of `times` calls of prefetch(),
+// one or more. Without it a product waits for the rows of its next block, whose runs are too short
+// for the processor's own prefetcher.
+class Prefetcher {
 public:
     using Matrices = std::array<HostMatrix<const bf16>, 2>;
 
-    LineFetcher(const Matrices& matrices, std::int64_t times) noexcept : matrices_(matrices) {
+    Prefetcher(const Matrices& matrices, std::int64_t times) noexcept : matrices_(matrices) {
         std::int64_t lines = 0;
         for (const auto& matrix : matrices)
             lines += matrix.rows * ((matrix.cols + line_elements - 1) / line_elements);
         each_time_ = (lines + times - 1) / times;
     }
 
-    void fetch() noexcept {
+    void prefetch() noexcept {
         for (std::int64_t i = 0; i < each_time_; ++i, line_ += line_elements) {
             if (line_ >= row_end_ && !find_row()) return;
             _mm_prefetch(line_, _MM_HINT_T1);
@@ -33,7 +33,8 @@ public:
     }
 
 private:
-    static constexpr std::int64_t line_elements = 32;
+    static constexpr std::int64_t line_bytes = 64;  // of the caches
+    static constexpr std::int64_t line_elements = line_bytes / sizeof(bf16);
 
     bool find_row() noexcept {
         while (matrix_ < matrices_.size() && row_ >= matrices_[matrix_].rows) {
