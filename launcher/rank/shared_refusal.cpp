@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank/shared_refusal.hpp"
 
-#include <optional>
+#include <exception>
 #include <vector>
 
 #include "launcher/rank/job.hpp"
@@ -22,21 +22,26 @@ void refuse_together(comm::Communicator& communicator, const comm::RankInfo& sel
 
 void start_together(comm::Communicator& communicator, const comm::RankInfo& self,
                     const std::function<void()>& start) {
-    std::optional<Error> error;
+    std::exception_ptr error;  // keeps the class of the error, on which its exit code depends
     try {
         start();
-    } catch (const Error& thrown) {
+    } catch (const Error&) {
         if (communicator.size() == 1) throw;
-        error = thrown;
+        error = std::current_exception();
     }
     const auto size = static_cast<std::uint64_t>(communicator.size());
-    std::vector<std::uint64_t> first{error ? static_cast<std::uint64_t>(self.rank) : size};
+    const auto rank = static_cast<std::uint64_t>(self.rank);
+    std::vector<std::uint64_t> first{error ? rank : size};
     communicator.all_reduce(view_of(first), comm::ReduceOp::min, "start");
     communicator.finish();
     if (first.front() == size) return;
-    const bool tells = first.front() == static_cast<std::uint64_t>(self.rank);
-    if (!error) error = Error(ErrorKind::peer, "another rank cannot start; its message says why");
-    refuse_together(communicator, self, tells ? Teller::this_rank : Teller::another, *error);
+    try {
+        if (error) std::rethrow_exception(error);
+        throw Error(ErrorKind::peer, "another rank cannot start; its own message says why");
+    } catch (const Error& own) {
+        refuse_together(communicator, self,
+                        first.front() == rank ? Teller::this_rank : Teller::another, own);
+    }
 }
 
 }  // namespace lockstep::launcher

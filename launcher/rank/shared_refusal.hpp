@@ -12,8 +12,8 @@ namespace lockstep::launcher {
 enum class Teller { this_rank, another };
 
 // Ends all ranks, each with its own error. Those that tell theirs print it before any rank ends,
-// because mpirun kills the others then. Throws AlreadyTold, or the error if this rank
-// is alone. Every rank calls it.
+// because mpirun kills the others then. Throws AlreadyTold, or the error if this rank is alone.
+// Every rank calls it.
 [[noreturn]] void refuse_together(comm::Communicator& communicator, const comm::RankInfo& self,
                                   Teller teller, const Error& error);
 

@@ -77,6 +77,12 @@ TEST_CASE("what any rank meets at its start ends all, and nothing ends them wher
         CHECK(ends_if([](int) { return false; }) ==
               Ends(static_cast<std::size_t>(size), "goes on"));
     }
+    const Ends passing = ends_of(2, [](comm::Communicator& ranks, const comm::RankInfo& self) {
+        start_together(ranks, self, [&] {
+            if (self.rank == 1) throw SystemFailure("a test's disk", EIO);
+        });
+    });
+    CHECK(passing == Ends{"told 3", "told 1"});
     CHECK(ends_of(1, [](comm::Communicator& ranks, const comm::RankInfo& self) {
               start_together(ranks, self,
                              [] { throw Error(ErrorKind::config, "a test's damage"); });
