@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-#include "runtime/kernels/cpu/matmul/pair_tile.hpp"
-#include "runtime/kernels/product_library.hpp"
+#include "runtime/kernels/cpu/matmul/word_tile.hpp"
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 
@@ -18,80 +17,13 @@ using kernels::Into;
 
 namespace {
 
-constexpr std::int64_t panel_row = 2 * panel_columns;
-
 bool without_pairs() {
-    if (uses_pairs()) return false;
+    if (multiplies_words<bf16>()) return false;
     MESSAGE("skipped: this processor, or DNNL_MAX_CPU_ISA, has no products of pairs");
     return true;
 }
 
-std::vector<bf16> numbers_from(std::int64_t first, std::int64_t count) {
-    std::vector<bf16> numbers;
-    for (std::int64_t i = 0; i < count; ++i) numbers.push_back(bf16(static_cast<float>(first + i)));
-    return numbers;
-}
-
-std::vector<bf16> panels_of_matrix(HostMatrix<const bf16> matrix) {
-    const auto count =
-        static_cast<std::size_t>(panels_of(matrix.cols) * panel_elements(matrix.rows));
-    std::vector<bf16> panels(count, bf16(NAN));
-    pack_panels(matrix, panels.data());
-    return panels;
-}
-
 }  // namespace
-
-TEST_CASE("pairs are multiplied where oneDNN has their instruction and no faster one") {
-    CHECK(uses_pairs() == kernels::product_library().ends_with("avx512_core_bf16"));
-}
-
-TEST_CASE("pairs are two rows of a column side by side, and zero where the matrix has none") {
-    if (without_pairs()) return;
-    const auto values = numbers_from(0, 3 * 66);
-    const auto panels = panels_of_matrix({values.data(), 3, 65, 66});
-    REQUIRE(panels.size() == 2 * 2 * panel_row);
-    const auto at = [&](std::int64_t panel, std::int64_t pair, std::int64_t element) {
-        return to_double(panels[(panel * 2 + pair) * panel_row + element]);
-    };
-    for (std::int64_t j = 0; j < 64; ++j) {
-        REQUIRE(at(0, 0, 2 * j) == to_double(values[j]));
-        REQUIRE(at(0, 0, 2 * j + 1) == to_double(values[66 + j]));
-        REQUIRE(at(0, 1, 2 * j) == to_double(values[132 + j]));
-        REQUIRE(at(0, 1, 2 * j + 1) == 0);
-    }
-    CHECK(at(1, 0, 0) == to_double(values[64]));
-    CHECK(at(1, 0, 1) == to_double(values[130]));
-    for (std::int64_t e = 2; e < panel_row; ++e) REQUIRE(at(1, 0, e) == 0);
-}
-
-TEST_CASE("pairs are multiplied into a part of a tile, and nothing beside it changes") {
-    if (without_pairs()) return;
-    const auto b_values = numbers_from(1, 4 * 3);  // 4 rows of 3 columns
-    const auto b = panels_of_matrix({b_values.data(), 4, 3});
-    const std::vector<bf16> a{bf16(1.0f), bf16(0.0f), bf16(2.0f), bf16(-1.0f),
-                              bf16(0.0f), bf16(3.0f), bf16(0.0f), bf16(0.5f)};  // 2 rows of 4
-    std::vector<bf16> c(2 * 4, bf16(8.0f));
-    multiply_tile(RowTile{a.data(), 4, b.data(), 2}, HostMatrix<bf16>(c.data(), 2, 3, 4),
-                  Into::overwrite);
-    const float rows[2][4] = {{5, 7, 9, 8}, {17, 20.5f, 24, 8}};
-    for (int i = 0; i < 8; ++i) CHECK(static_cast<float>(c[i]) == rows[i / 4][i % 4]);
-    multiply_tile(RowTile{a.data(), 4, b.data(), 2}, HostMatrix<bf16>(c.data(), 1, 2, 4),
-                  Into::add);
-    CHECK(static_cast<float>(c[0]) == 10);
-    CHECK(static_cast<float>(c[1]) == 14);
-    CHECK(static_cast<float>(c[2]) == 9);
-    CHECK(static_cast<float>(c[4]) == 17);
-
-    // The first of a's columns in a panel, times all of b's columns.
-    std::vector<float> d(4 * 64, 1.0f);
-    multiply_tile(PanelTile{b.data(), 0, b.data(), 2}, HostMatrix<float>(d.data(), 1, 3, 64),
-                  Into::add);
-    CHECK(d[0] == 1 + 1 + 16 + 49 + 100);
-    CHECK(d[1] == 1 + 2 + 20 + 56 + 110);
-    CHECK(d[3] == 1);
-    CHECK(d[64] == 1);
-}
 
 TEST_CASE("pairs give the gradients of many rows, and leave few rows to oneDNN") {
     if (without_pairs()) return;

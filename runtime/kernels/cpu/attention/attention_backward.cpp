@@ -2,10 +2,10 @@
 #include <cmath>
 #include <type_traits>
 
-#include "runtime/core/region_failure.hpp"
 #include "runtime/kernels/attention_biases.hpp"
 #include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/attention/attention_tiles.hpp"
 #include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
 
 // P = exp(S - lse); with dropout factors M and delta = rowsum(dO * O):
@@ -143,7 +143,7 @@ void backward_all(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
     int longest = 0;
     for (const AttentionTask& task : scratch.tasks) longest = std::max(longest, task.q_count);
     scratch.reserve(ctx.threads(), Backward<C>::floats(width, longest));
-    const auto backward_head = [&](const AttentionTask& task, int head) {
+    for_each_head(ctx, scratch.tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
         const std::int64_t c = std::int64_t{head} * d;
         Head<C, T>{o.q.columns(c, d),
                    o.k.columns(c, d),
@@ -160,16 +160,7 @@ void backward_all(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
                    scratch.products_of_this_thread(),
                    Backward<C>(scratch.of_this_thread(), width, longest)}
             .run(task);
-    };
-    RegionFailure failure;
-    const int heads = o.shape.heads;
-    const auto count = static_cast<std::int64_t>(scratch.tasks.size()) * heads;
-#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
-    for (std::int64_t i = 0; i < count; ++i) {
-        failure.guard(
-            [&] { backward_head(scratch.tasks[i / heads], static_cast<int>(i % heads)); });
-    }
-    failure.rethrow();
+    });
 }
 
 }  // namespace
@@ -180,7 +171,9 @@ void attention_backward(CpuContext& ctx, const AttentionBackward<T, HostSpace>& 
     auto& scratch = cached<AttentionScratch>(ctx);
     plan_tasks(o.shape, o.sequences, o.q.rows, o.k.rows, static_cast<int>(o.q.rows) + 1,
                scratch.tasks);
-    if (multiplies<T>())
+    if (suits_tiles<T>(o.shape.head_dim))
+        backward_by_tiles(ctx, o, scratch);
+    else if (multiplies<T>())
         backward_all<T>(ctx, o, scratch);
     else
         backward_all<float>(ctx, o, scratch);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <type_traits>
 #include <vector>
 
+#include "runtime/core/region_failure.hpp"
 #include "runtime/device/buffer.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/cpu/attention/attention_rows.hpp"
@@ -67,7 +69,7 @@ public:
     // Requires sizeof(C) <= sizeof(float).
     template <class C>
     C* take_factor(std::size_t count) noexcept {
-        return reinterpret_cast<C*>(take(count));
+        return reinterpret_cast<C*>(take((count * sizeof(C) + sizeof(float) - 1) / sizeof(float)));
     }
     static constexpr std::size_t rounded(std::size_t count) noexcept {
         return (count + 15) / 16 * 16;
@@ -150,11 +152,53 @@ void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequenc
                 std::int64_t q_total, std::int64_t k_total, int queries_per_task,
                 std::vector<AttentionTask>& tasks);
 
+// Calls f(task, head) for each head of each task; the context's threads share the calls. Rethrows
+// what one of them threw.
+template <class F>
+void for_each_head(CpuContext& ctx, const std::vector<AttentionTask>& tasks, int heads,
+                   const F& f) {
+    RegionFailure failure;
+    const auto count = static_cast<std::int64_t>(tasks.size()) * heads;
+#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
+    for (std::int64_t i = 0; i < count; ++i)
+        failure.guard([&] { f(tasks[i / heads], static_cast<int>(i % heads)); });
+    failure.rethrow();
+}
+
 template <class T>
 void fill_zero_rows(HostMatrix<T> m, std::int64_t first, std::int64_t count) {
     for (std::int64_t i = first; i < first + count; ++i) {
         std::fill_n(m.data + i * m.stride, m.cols, T{});
     }
+}
+
+// A head's attended values of a task before their division by `sum`; rows are `stride` floats
+// apart. `maximum` is the largest score of each query, and `sum` that of its exponentials less the
+// maximum.
+struct Attended {
+    float* rows;
+    int stride;
+    const float *maximum, *sum;
+};
+
+// Writes a head's part of the outputs of a task. Without keys they are zero.
+template <class T>
+void write_attended(const AttentionForward<T, HostSpace>& o, const AttentionTask& task, int head,
+                    const Attended& attended) {
+    const int d = o.shape.head_dim;
+    const std::int64_t first = task.q_row + task.q_first;
+    const HostMatrix<T> out = o.out.columns(std::int64_t{head} * d, d);
+    float* const lse = o.log_sum_exp.data() + head * o.q.rows + first;
+    if (task.k_count == 0) {
+        fill_zero_rows(out, first, task.q_count);
+        std::fill_n(lse, task.q_count, 0.0f);
+        return;
+    }
+    for (int i = 0; i < task.q_count; ++i) {
+        rows::scale(attended.rows + i * attended.stride, d, 1.0f / attended.sum[i]);
+        lse[i] = attended.maximum[i] + std::log(attended.sum[i]);
+    }
+    store(attended.rows, attended.stride, out, first, task.q_count);
 }
 
 // Calculates the dropout factors of one head, row by row.

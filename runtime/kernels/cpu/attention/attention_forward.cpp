@@ -3,9 +3,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/core/region_failure.hpp"
 #include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/attention/attention_tiles.hpp"
 #include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
 
 // The algorithm is Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), by
@@ -96,39 +96,21 @@ void forward_head(const AttentionForward<T, HostSpace>& o, const AttentionTask& 
                   AttentionScratch& scratch) {
     const int d = o.shape.head_dim, width = extent<C>(d);
     const std::int64_t column = std::int64_t{head} * d;
-    const std::int64_t first = task.q_row + task.q_first;
-    float* lse = o.log_sum_exp.data() + head * o.q.rows + first;
-    if (task.k_count == 0) {
-        fill_zero_rows(o.out.columns(column, d), first, task.q_count);
-        std::fill_n(lse, task.q_count, 0.0f);
-        return;
-    }
     Forward<C> f(scratch.of_this_thread(), width);
     forward_task<C, T>(task, o.shape.mask, HeadDropout(o.dropout, head), o.q.columns(column, d),
                        o.k.columns(column, d), o.v.columns(column, d),
                        scratch.products_of_this_thread(), f);
-    for (int j = 0; j < task.q_count; ++j) {
-        rows::scale(f.out + j * width, d, 1.0f / f.sum[j]);
-        lse[j] = f.maximum[j] + std::log(f.sum[j]);
-    }
-    store(f.out, width, o.out.columns(column, d), first, task.q_count);
+    write_attended(o, task, head, {f.out, width, f.maximum, f.sum});
 }
 
 template <class C, class T>
 void forward_all(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands,
                  AttentionScratch& scratch) {
     scratch.reserve(ctx.threads(), Forward<C>::floats(rows::round_up(operands.shape.head_dim)));
-    RegionFailure failure;
-    const int heads = operands.shape.heads;
-    const auto count = static_cast<std::int64_t>(scratch.tasks.size()) * heads;
-#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
-    for (std::int64_t i = 0; i < count; ++i) {
-        failure.guard([&] {
-            forward_head<C>(operands, scratch.tasks[i / heads], static_cast<int>(i % heads),
-                            scratch);
-        });
-    }
-    failure.rethrow();
+    for_each_head(ctx, scratch.tasks, operands.shape.heads,
+                  [&](const AttentionTask& task, int head) {
+                      forward_head<C>(operands, task, head, scratch);
+                  });
 }
 
 }  // namespace
@@ -138,7 +120,9 @@ void attention_forward(CpuContext& ctx, const AttentionForward<T, HostSpace>& o)
     check(o);
     auto& scratch = cached<AttentionScratch>(ctx);
     plan_tasks(o.shape, o.sequences, o.q.rows, o.k.rows, query_block, scratch.tasks);
-    if (multiplies<T>())
+    if (suits_tiles<T>(o.shape.head_dim))
+        forward_by_tiles(ctx, o, scratch);
+    else if (multiplies<T>())
         forward_all<T>(ctx, o, scratch);
     else
         forward_all<float>(ctx, o, scratch);

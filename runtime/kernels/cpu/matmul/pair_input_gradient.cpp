@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
-#include "runtime/kernels/cpu/matmul/pair_tile.hpp"
+#include "runtime/kernels/cpu/matmul/word_tile.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
 
@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t weight_bytes = std::int64_t{512} << 10, dy_rows = 128;
 
 std::int64_t chunk_columns(std::int64_t out) noexcept {
-    const std::int64_t panel_bytes = panel_elements(out) * static_cast<std::int64_t>(sizeof(bf16));
+    const std::int64_t panel_bytes =
+        panel_elements<bf16>(out) * static_cast<std::int64_t>(sizeof(bf16));
     return std::max<std::int64_t>(1, weight_bytes / panel_bytes) * panel_columns;
 }
 
@@ -25,9 +26,9 @@ void multiply_part(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf1
                    Into into) noexcept {
     for (std::int64_t j = 0; j < dx.cols; j += panel_columns) {
         const HostMatrix<bf16> c = dx.columns(j, std::min(panel_columns, dx.cols - j));
-        const bf16* const panel = panels + j / panel_columns * panel_elements(dy.cols);
+        const bf16* const panel = panels + j / panel_columns * panel_elements<bf16>(dy.cols);
         for (std::int64_t i = 0; i < dx.rows; i += tile_rows) {
-            const RowTile tile{dy.data + i * dy.stride, dy.stride, panel, dy.cols / 2};
+            const RowTile<bf16> tile{dy.data + i * dy.stride, dy.stride, panel, dy.cols / 2};
             multiply_tile(tile, c.rows_from(i, std::min(tile_rows, dx.rows - i)), into);
         }
     }
@@ -61,9 +62,9 @@ bool suits_pairs(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threa
 bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
                              HostMatrix<const bf16> w, HostMatrix<bf16> dx, Into into) {
     const std::int64_t threads = ctx.threads();
-    if (!uses_pairs() || !suits_pairs(dy.rows, w, threads)) return false;
+    if (!multiplies_words<bf16>() || !suits_pairs(dy.rows, w, threads)) return false;
     const std::int64_t columns = std::min(chunk_columns(w.rows), w.cols);
-    const std::int64_t elements = panels_of(columns) * panel_elements(w.rows);
+    const std::int64_t elements = panels_of(columns) * panel_elements<bf16>(w.rows);
     bf16* const panels =
         scratch<bf16>(ctx, ScratchMemory::Slot::factor_b, threads * elements).data();
     const std::int64_t tiles = (dy.rows + tile_rows - 1) / tile_rows;

@@ -5,7 +5,7 @@
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/kernels/into.hpp"
 
-// Gradients of a linear layer from pairs (pair_tile.hpp), which come 4 to 23 % faster than by
+// Gradients of a linear layer from pairs (word_tile.hpp), which come 4 to 23 % faster than by
 // oneDNN 2.6 (docs/journal/performance.md). Each function returns false and calculates nothing if
 // products of pairs may not be used, or if they do not suit the shapes: suits_pairs() in each
 // source says when they do.

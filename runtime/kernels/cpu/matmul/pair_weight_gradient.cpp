@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
-#include "runtime/kernels/cpu/matmul/pair_tile.hpp"
 #include "runtime/kernels/cpu/matmul/prefetcher.hpp"
+#include "runtime/kernels/cpu/matmul/word_tile.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
 
@@ -58,13 +58,14 @@ private:
 
 void multiply_block(const Block& block, const bf16* a, const bf16* b,
                     Prefetcher& prefetcher) noexcept {
-    const std::int64_t panel = panel_elements(block.x.rows), pairs = pairs_of(block.x.rows);
+    const std::int64_t panel = panel_elements<bf16>(block.x.rows),
+                       pairs = words_of<bf16>(block.x.rows);
     for (std::int64_t j = 0; j < block.dw.cols; j += panel_columns) {
         const auto columns = block.dw.columns(j, std::min(panel_columns, block.dw.cols - j));
         for (std::int64_t i = 0; i < block.dw.rows; i += tile_rows) {
             prefetcher.prefetch();
-            const PanelTile tile{a + i / panel_columns * panel, i % panel_columns,
-                                 b + j / panel_columns * panel, pairs};
+            const PanelTile<bf16> tile{a + i / panel_columns * panel, i % panel_columns,
+                                       b + j / panel_columns * panel, pairs};
             multiply_tile(tile, columns.rows_from(i, std::min(tile_rows, block.dw.rows - i)),
                           block.into);
         }
@@ -75,7 +76,7 @@ void multiply_block(const Block& block, const bf16* a, const bf16* b,
 std::int64_t packed_elements(HostMatrix<float> dw) noexcept {
     const std::int64_t down = std::min(square_columns, dw.rows);
     const std::int64_t across = std::min(square_columns, dw.cols);
-    return (panels_of(down) + panels_of(across)) * panel_elements(block_rows);
+    return (panels_of(down) + panels_of(across)) * panel_elements<bf16>(block_rows);
 }
 
 // One thread's work, of one row or more. `packed` has room for packed_elements() elements.
@@ -83,7 +84,7 @@ void multiply_blocks(const Blocks& blocks, bf16* packed) noexcept {
     for (std::int64_t i = 0; i < blocks.count(); ++i) {
         const Block block = blocks.at(i);
         bf16* const a = packed;
-        bf16* const b = a + panels_of(block.dy.cols) * panel_elements(block.dy.rows);
+        bf16* const b = a + panels_of(block.dy.cols) * panel_elements<bf16>(block.dy.rows);
         pack_panels(block.dy, a);
         pack_panels(block.x, b);
         const Block next = i + 1 < blocks.count() ? blocks.at(i + 1) : Block{};
@@ -124,7 +125,7 @@ bool weight_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy
                               HostMatrix<const bf16> x, HostMatrix<float> dw, Into into) {
     using Slot = ScratchMemory::Slot;
     const std::int64_t threads = ctx.threads(), elements = dw.rows * dw.cols;
-    if (!uses_pairs() || !suits_pairs(x.rows, dw, threads)) return false;
+    if (!multiplies_words<bf16>() || !suits_pairs(x.rows, dw, threads)) return false;
     float* const sums = scratch<float>(ctx, Slot::result, (threads - 1) * elements).data();
     bf16* const packed = scratch<bf16>(ctx, Slot::factor_a, threads * packed_elements(dw)).data();
     parallel_for(ctx, threads, x.rows * elements, [&](std::int64_t thread) {

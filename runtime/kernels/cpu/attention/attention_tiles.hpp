@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/matmul/word_tile.hpp"
+
+// Attention by tiles of products (word_tile.hpp): scores stay in the caches, heads are read where
+// they lie, and a causal sequence multiplies hardly more than what it sees.
+namespace lockstep::kernels::cpu {
+
+// Returns whether attention may be calculated by tiles: the processor multiplies words of T, and a
+// head's rows are whole words.
+template <class T>
+bool suits_tiles(int head_dim) noexcept {
+    return multiplies_words<T>() && head_dim % word_elements<T> == 0;
+}
+
+// Returns how many columns of a tile are calculated for so many columns from its first one on.
+constexpr int tile_columns(int columns) noexcept {
+    return std::min(static_cast<int>(panel_columns), rows::round_up(columns));
+}
+
+// Rows of scores are so many elements apart: not a power of two, whose rows would share a few sets
+// of a cache.
+constexpr int score_stride = key_block + 32;
+
+// Returns the columns of a head's panels, the empty ones of the last panel included.
+constexpr std::size_t padded_columns(int head_dim) noexcept {
+    return static_cast<std::size_t>(panels_of(head_dim) * panel_columns);
+}
+
+// These do the work of attention_forward() and attention_backward() for the tasks in `scratch`.
+// Backward takes whole sequences as tasks.
+template <class T>
+void forward_by_tiles(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands,
+                      AttentionScratch& scratch);
+template <class T>
+void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& operands,
+                       AttentionScratch& scratch);
+
+}  // namespace lockstep::kernels::cpu

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "runtime/kernels/cpu/attention/attention_tiles.hpp"
+#include "runtime/kernels/cpu/attention/softmax_tile.hpp"
+
+// The formulas are those of attention_backward.cpp. A tile of scores becomes probabilities and
+// gradients at once; only these are kept for the products that sum over queries or keys.
+namespace lockstep::kernels::cpu {
+
+namespace {
+
+constexpr std::size_t block_scores = std::size_t{query_block} * score_stride;
+constexpr std::size_t tile_scores = std::size_t{SoftmaxTile::most_rows} * panel_columns;
+
+// Arrays of one thread. dq and delta are of a whole sequence, as its blocks of keys all add
+// to them; dk and dv are of a block of keys.
+template <class T>
+struct BackwardArrays {
+    BackwardArrays(float* memory, int head_dim, int longest) : carver(memory) {
+        const std::size_t d = padded_columns(head_dim);
+        for (T** panels : {&turned_keys, &turned_values, &keys})
+            *panels = carver.template take_factor<T>(key_block * d);
+        for (T** panels : {&queries, &d_out})
+            *panels = carver.template take_factor<T>(query_block * d);
+        for (T** scores : {&p_panels, &ds_panels, &ds_rows})
+            *scores = carver.template take_factor<T>(block_scores);
+        for (float** tile : {&p_tile, &ds_tile, &factors}) *tile = carver.take(tile_scores);
+        delta = carver.take(longest);
+        dq = carver.take(longest * d);
+        dk = carver.take(key_block * d);
+        dv = carver.take(key_block * d);
+    }
+    static std::size_t floats(int head_dim, int longest) {
+        const std::size_t d = padded_columns(head_dim), rows = longest;
+        const std::size_t factors = (3 * key_block + 2 * query_block) * d + 3 * block_scores;
+        const std::size_t sums = (2 * key_block + rows) * d + Carver::rounded(rows);
+        return factors / word_elements<T> + sums + 3 * tile_scores;
+    }
+    Carver carver;
+    T *turned_keys, *turned_values, *keys, *queries, *d_out;  // panels
+    T *p_panels, *ds_panels;                                  // panels of a block's keys
+    T* ds_rows;                                               // rows of score_stride elements
+    float *p_tile, *ds_tile, *factors, *delta, *dq, *dk, *dv;
+};
+
+// A block of queries and keys of a sequence. Positions count from the beginning of the sequence.
+struct ScoreBlock {
+    int q_first, q_count, key_first, keys;
+};
+
+// A head of a sequence, which a thread computes alone, so the order of every sum is fixed. The
+// matrices are the head's columns.
+template <class T>
+struct HeadBackward {
+    const AttentionTask& task;
+    Mask mask;
+    float scale;
+    HeadDropout dropout;
+    HostMatrix<const T> q, k, v, out, d_out;
+    HostMatrix<T> dq, dk, dv;
+    const float* log_sum_exp;
+    BackwardArrays<T> a;
+
+    int head_dim() const { return static_cast<int>(q.cols); }
+
+    int width() const { return static_cast<int>(padded_columns(head_dim())); }
+    HostMatrix<float> sums(float* data, int count) const { return {data, count, width()}; }
+
+    // Returns the first query that sees the keys from key_first on.
+    int first_query(int key_first) const { return mask == Mask::causal ? key_first : 0; }
+
+    // Returns whether the gradients of these keys are complete after one block of queries. They
+    // need no sums in memory then.
+    bool one_query_block(int key_first) const {
+        return task.q_count - first_query(key_first) <= query_block;
+    }
+
+    // Returns how many of the block's keys its query i sees.
+    int visible(const ScoreBlock& b, int i) const {
+        if (mask == Mask::none) return b.keys;
+        return std::clamp(b.q_first + i - b.key_first + 1, 0, b.keys);
+    }
+
+    void run() {
+        for (int i = 0; i < task.q_count; ++i)
+            a.delta[i] = dot_of(out.data + (task.q_row + i) * out.stride,
+                                d_out.data + (task.q_row + i) * d_out.stride, head_dim());
+        for (int first = 0; first < task.k_count; first += key_block)
+            key_range(first, std::min(key_block, task.k_count - first));
+        if (task.k_count == 0) return fill_zero_rows(dq, task.q_row, task.q_count);
+        if (task.k_count > key_block) store(a.dq, width(), dq, task.q_row, task.q_count);
+    }
+
+    void key_range(int key_first, int keys) {
+        const std::int64_t row = task.k_row + key_first;
+        pack_transposed(k.rows_from(row, keys), a.turned_keys);
+        pack_transposed(v.rows_from(row, keys), a.turned_values);
+        pack_panels(k.rows_from(row, keys), a.keys);
+        const int begin = first_query(key_first);
+        for (int first = begin; first < task.q_count; first += query_block)
+            block({first, std::min(query_block, task.q_count - first), key_first, keys},
+                  first == begin ? Into::overwrite : Into::add);
+        if (task.q_count == 0) {
+            fill_zero_rows(dk, row, keys);
+            fill_zero_rows(dv, row, keys);
+        } else if (!one_query_block(key_first)) {
+            store(a.dk, width(), dk, row, keys);
+            store(a.dv, width(), dv, row, keys);
+        }
+    }
+
+    // The first block of queries overwrites the gradients of the keys, and also the sums of keys
+    // that only later queries see.
+    void block(ScoreBlock b, Into into) {
+        const int seen = visible(b, b.q_count - 1);
+        if (into == Into::overwrite)
+            for (float* sums : {a.dk, a.dv})
+                std::fill_n(sums + seen * width(), (b.keys - seen) * width(), 0.0f);
+        b.keys = seen;
+        pack_panels(q.rows_from(task.q_row + b.q_first, b.q_count), a.queries);
+        pack_panels(d_out.rows_from(task.q_row + b.q_first, b.q_count), a.d_out);
+        for (int j = 0; j < b.keys; j += panel_columns) softmax_panel(b, j);
+        if (one_query_block(b.key_first)) {
+            const std::int64_t row = task.k_row + b.key_first;
+            multiply_queries(b, a.p_panels, a.d_out, dv.rows_from(row, b.keys), into);
+            multiply_queries(b, a.ds_panels, a.queries, dk.rows_from(row, b.keys), into);
+        } else {
+            multiply_queries(b, a.p_panels, a.d_out, sums(a.dv, b.keys), into);
+            multiply_queries(b, a.ds_panels, a.queries, sums(a.dk, b.keys), into);
+        }
+        if (task.k_count <= key_block)
+            multiply_keys(b, dq.rows_from(task.q_row + b.q_first, b.q_count), Into::overwrite);
+        else
+            multiply_keys(b, sums(a.dq + b.q_first * width(), b.q_count),
+                          b.key_first > 0 ? Into::add : Into::overwrite);
+    }
+
+    // Calculates probabilities and gradients of the block's queries for the keys from j on in a
+    // panel.
+    void softmax_panel(const ScoreBlock& b, int j) {
+        for (int i = 0; i < b.q_count; i += SoftmaxTile::most_rows) {
+            const int count = std::min(SoftmaxTile::most_rows, b.q_count - i);
+            if (visible(b, i + count - 1) > j) softmax_tile(b, i, count, j);
+        }
+    }
+
+    void softmax_tile(const ScoreBlock& b, int i, int count, int j) {
+        const int columns = tile_columns(b.keys - j);
+        const std::int64_t row = task.q_row + b.q_first + i;
+        const std::int64_t panel = j / panel_columns * panel_elements<T>(head_dim());
+        multiply_rows(q.rows_from(row, count), a.turned_keys + panel,
+                      HostMatrix<float>(a.p_tile, count, columns, panel_columns));
+        multiply_rows(d_out.rows_from(row, count), a.turned_values + panel,
+                      HostMatrix<float>(a.ds_tile, count, columns, panel_columns));
+        SoftmaxTile tile{count,   columns, a.p_tile,          a.ds_tile,
+                         nullptr, {},      log_sum_exp + row, a.delta + b.q_first + i,
+                         scale};
+        for (int r = 0; r < count; ++r) tile.visible[r] = visible(b, i + r) - j;
+        if (dropout.active()) {
+            for (int r = 0; r < count; ++r)
+                dropout.factors(task.row, b.q_first + i + r, b.key_first + j, columns,
+                                a.factors + r * panel_columns);
+            tile.factors = a.factors;
+        }
+        softmax_backward(tile);
+        const std::int64_t at = j / panel_columns * panel_elements<T>(b.q_count) +
+                                i * static_cast<std::int64_t>(panel_columns);
+        write_words(a.p_tile, count, columns, a.p_panels + at);
+        write_words(a.ds_tile, count, columns, a.ds_panels + at);
+        write_rows(a.ds_tile, count, columns, a.ds_rows + i * score_stride + j, score_stride);
+    }
+
+    void multiply_rows(HostMatrix<const T> rows, const T* panel, HostMatrix<float> tile) const {
+        const std::int64_t step = rows_of_tile(tile.cols);
+        for (std::int64_t i = 0; i < rows.rows; i += step)
+            multiply_tile(RowTile<T>{rows.data + i * rows.stride, rows.stride, panel,
+                                     words_of<T>(head_dim())},
+                          tile.rows_from(i, std::min(step, rows.rows - i)), Into::overwrite);
+    }
+
+    // Calculates the transposed scores, which are panels of the block's keys, times panels of the
+    // head's columns.
+    template <class C>
+    void multiply_queries(const ScoreBlock& b, const T* scores, const T* panels, HostMatrix<C> sums,
+                          Into into) {
+        const std::int64_t panel = panel_elements<T>(b.q_count);
+        for (std::int64_t c = 0; c < head_dim(); c += panel_columns) {
+            const std::int64_t columns = columns_from(c, sums.cols);
+            const std::int64_t step = rows_of_tile(columns);
+            const HostMatrix<C> part = sums.columns(c, columns);
+            for (std::int64_t j = 0; j < b.keys; j += step) {
+                const std::int64_t before = words_before(b, static_cast<int>(j));
+                const std::int64_t skipped = before * word_elements<T> * panel_columns;
+                multiply_tile(
+                    PanelTile<T>{scores + j / panel_columns * panel + skipped, j % panel_columns,
+                                 panels + c * panel / panel_columns + skipped,
+                                 words_of<T>(b.q_count) - before},
+                    part.rows_from(j, std::min(step, b.keys - j)), into);
+            }
+        }
+    }
+
+    // Returns how many columns a tile has from the head's column c on, in a matrix of so many.
+    std::int64_t columns_from(std::int64_t c, std::int64_t cols) const {
+        return std::min<std::int64_t>(tile_columns(head_dim() - static_cast<int>(c)), cols - c);
+    }
+
+    // Returns how many words of the block's queries do not see its key j.
+    std::int64_t words_before(const ScoreBlock& b, int j) const {
+        if (mask == Mask::none) return 0;
+        return std::max(0, b.key_first + j - b.q_first) / word_elements<T>;
+    }
+
+    // Calculates the gradients of the scores times the keys.
+    template <class C>
+    void multiply_keys(const ScoreBlock& b, HostMatrix<C> sums, Into into) {
+        const std::int64_t panel =
+            panel_elements<T>(std::min(key_block, task.k_count - b.key_first));
+        for (std::int64_t c = 0; c < head_dim(); c += panel_columns) {
+            const std::int64_t columns = columns_from(c, sums.cols);
+            const std::int64_t step = rows_of_tile(columns);
+            const HostMatrix<C> part = sums.columns(c, columns);
+            for (std::int64_t i = 0; i < b.q_count; i += step) {
+                const std::int64_t count = std::min(step, b.q_count - i);
+                const int seen = visible(b, static_cast<int>(i + count - 1));
+                multiply_tile(RowTile<T>{a.ds_rows + i * score_stride, score_stride,
+                                         a.keys + c / panel_columns * panel, words_of<T>(seen)},
+                              part.rows_from(i, count), into);
+            }
+        }
+    }
+};
+
+}  // namespace
+
+template <class T>
+void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
+                       AttentionScratch& scratch) {
+    const int d = o.shape.head_dim;
+    int longest = 0;
+    for (const AttentionTask& task : scratch.tasks) longest = std::max(longest, task.q_count);
+    scratch.reserve(ctx.threads(), BackwardArrays<T>::floats(d, longest));
+    for_each_head(ctx, scratch.tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+        const std::int64_t c = std::int64_t{head} * d;
+        HeadBackward<T>{task,
+                        o.shape.mask,
+                        1.0f / std::sqrt(static_cast<float>(d)),
+                        HeadDropout(o.dropout, head),
+                        o.q.columns(c, d),
+                        o.k.columns(c, d),
+                        o.v.columns(c, d),
+                        o.out.columns(c, d),
+                        o.d_out.columns(c, d),
+                        o.dq.columns(c, d),
+                        o.dk.columns(c, d),
+                        o.dv.columns(c, d),
+                        o.log_sum_exp.data() + head * o.q.rows,
+                        BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
+            .run();
+    });
+}
+
+template void backward_by_tiles(CpuContext&, const AttentionBackward<float, HostSpace>&,
+                                AttentionScratch&);
+template void backward_by_tiles(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
+                                AttentionScratch&);
+
+}  // namespace lockstep::kernels::cpu
