@@ -83,7 +83,7 @@ template <class T>
 void attention_backward(CudaContext& ctx, const AttentionBackward<T, CudaSpace>& operands);
 
 // Returns a text for the user that names the implementation of attention for 16-bit matrices with
-// this head_dim; empty on the CPU, which has one. `dropout` is training's rate.
+// this head_dim; empty on the CPU, where nobody can choose. `dropout` is training's rate.
 inline std::string describe_attention(CpuContext&, int, float) { return ""; }
 std::string describe_attention(CudaContext& ctx, int head_dim, float dropout);
 

@@ -60,6 +60,23 @@ TEST_CASE("pairs give the gradients of many rows, and leave few rows to oneDNN")
     }
 }
 
+TEST_CASE("pairs give weight gradients whose last panel is narrow") {
+    if (without_pairs()) return;
+    constexpr std::int64_t rows = 1024, in = 1040, out = 67;
+    const auto x = random_numbers<bf16>(rows * in, 1), dy = random_numbers<bf16>(rows * out, 2);
+    std::vector<float> dw(static_cast<std::size_t>(out * in), NAN);
+    CpuContext ctx(1);
+    REQUIRE(weight_gradient_of_pairs(ctx, {dy.data(), rows, out}, {x.data(), rows, in},
+                                     {dw.data(), out, in}, Into::overwrite));
+    for (std::int64_t i = 0; i < out; ++i)
+        for (std::int64_t j = in - 20; j < in; ++j) {
+            double expected = 0;
+            for (std::int64_t k = 0; k < rows; ++k)
+                expected += to_double(dy[k * out + i]) * to_double(x[k * in + j]);
+            REQUIRE(close(double{dw[i * in + j]}, expected, Dtype::fp32, rows, 4));
+        }
+}
+
 TEST_CASE("pairs give input gradients whose bits do not depend on the number of threads") {
     if (without_pairs()) return;
     constexpr std::int64_t rows = 1541, in = 250, out = 2050;  // weights in several parts

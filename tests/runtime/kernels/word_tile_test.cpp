@@ -151,10 +151,11 @@ void check_tiles(std::int64_t rows, std::int64_t cols, std::int64_t words) {
                 expected[i * panel_columns + j] +=
                     to_double(a[i * stride + k]) * to_double(b[k * cols + j]);
     for (const Into into : {Into::overwrite, Into::add}) {
-        check_tile<C>(RowTile<T>{a.data(), stride, panel.values.data(), words}, rows, cols, into,
+        check_tile<C>(RowFactors<T>{a.data(), stride, panel.values.data(), words}, rows, cols, into,
                       expected, depth);
-        check_tile<C>(PanelTile<T>{turned_panel.values.data(), first, panel.values.data(), words},
-                      rows, cols, into, expected, depth);
+        check_tile<C>(
+            PanelFactors<T>{turned_panel.values.data(), first, panel.values.data(), words}, rows,
+            cols, into, expected, depth);
     }
 }
 

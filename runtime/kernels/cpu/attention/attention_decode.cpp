@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "runtime/kernels/attention_checks.hpp"
-#include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/attention/attention_tasks.hpp"
 #include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/kernels/cpu/attention/attention_blocks.hpp"
+#include "runtime/kernels/cpu/attention/attention_tasks.hpp"
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
 
-// Attention by tiles of products (word_tile.hpp): scores stay in the caches, heads are read where
-// they lie, and a causal sequence multiplies hardly more than what it sees.
+// Attention by tiles of products (word_tile.hpp): scores stay in the caches, queries are multiplied
+// where they lie, keys and values are packed once for each task, and a causal sequence multiplies
+// hardly more than what it sees.
 namespace lockstep::kernels::cpu {
 
 // Returns whether attention may be calculated by tiles: the processor multiplies words of T, and a
@@ -15,7 +16,7 @@ bool suits_tiles(int head_dim) noexcept {
     return multiplies_words<T>() && head_dim % word_elements<T> == 0;
 }
 
-// Returns how many columns of a tile are calculated for so many columns from its first one on.
+// Returns the width of the next tile of so many columns: a multiple of 16, at most panel_columns.
 constexpr int tile_columns(int columns) noexcept {
     return std::min(static_cast<int>(panel_columns), rows::round_up(columns));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <algorithm>
 
 #include "runtime/kernels/cpu/attention/attention_tiles.hpp"
 #include "runtime/kernels/cpu/attention/softmax_tile.hpp"
 
-// The formulas are those of attention_backward.cpp. A tile of scores becomes probabilities and
+// The formulas are those of backward_blocks.cpp. A tile of scores becomes probabilities and
 // gradients at once; only these are kept for the products that sum over queries or keys.
 namespace lockstep::kernels::cpu {
 
@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t block_scores = std::size_t{query_block} * score_stride;
 constexpr std::size_t tile_scores = std::size_t{SoftmaxTile::most_rows} * panel_columns;
 
-// Arrays of one thread. dq and delta are of a whole sequence, as its blocks of keys all add
-// to them; dk and dv are of a block of keys.
+// Arrays of one thread. dq and delta are of a whole sequence, as its blocks of keys all add to
+// them; dk and dv are of a block of keys.
 template <class T>
 struct BackwardArrays {
     BackwardArrays(float* memory, int head_dim, int longest) : carver(memory) {
         const std::size_t d = padded_columns(head_dim);
-        for (T** panels : {&turned_keys, &turned_values, &keys})
+        for (T** panels : {&transposed_keys, &transposed_values, &keys})
             *panels = carver.template take_factor<T>(key_block * d);
         for (T** panels : {&queries, &d_out})
             *panels = carver.template take_factor<T>(query_block * d);
@@ -38,99 +38,97 @@ struct BackwardArrays {
         return factors / word_elements<T> + sums + 3 * tile_scores;
     }
     Carver carver;
-    T *turned_keys, *turned_values, *keys, *queries, *d_out;  // panels
-    T *p_panels, *ds_panels;                                  // panels of a block's keys
-    T* ds_rows;                                               // rows of score_stride elements
+    T *transposed_keys, *transposed_values, *keys, *queries, *d_out;  // panels
+    T *p_panels, *ds_panels;  // panels: words of queries, columns of keys
+    T* ds_rows;               // rows of score_stride elements
     float *p_tile, *ds_tile, *factors, *delta, *dq, *dk, *dv;
 };
 
-// A block of queries and keys of a sequence. Positions count from the beginning of the sequence.
+// A block of queries and keys. Positions count from the beginning of the sequence. The block's
+// queries see the first `seen` of its keys.
 struct ScoreBlock {
-    int q_first, q_count, key_first, keys;
+    int q_first, q_count, key_first, keys, seen;
 };
 
-// A head of a sequence, which a thread computes alone, so the order of every sum is fixed. The
-// matrices are the head's columns.
+// A head of a sequence, which a thread calculates alone, so the order of every sum is fixed.
 template <class T>
-struct HeadBackward {
+struct BackwardTiles {
     const AttentionTask& task;
-    Mask mask;
-    float scale;
-    HeadDropout dropout;
-    HostMatrix<const T> q, k, v, out, d_out;
-    HostMatrix<T> dq, dk, dv;
-    const float* log_sum_exp;
+    BackwardHead<T> head;
     BackwardArrays<T> a;
 
-    int head_dim() const { return static_cast<int>(q.cols); }
-
-    int width() const { return static_cast<int>(padded_columns(head_dim())); }
+    int width() const { return static_cast<int>(padded_columns(head.dim())); }
     HostMatrix<float> sums(float* data, int count) const { return {data, count, width()}; }
 
     // Returns the first query that sees the keys from key_first on.
-    int first_query(int key_first) const { return mask == Mask::causal ? key_first : 0; }
+    int first_query(int key_first) const { return head.mask == Mask::causal ? key_first : 0; }
 
-    // Returns whether the gradients of these keys are complete after one block of queries. They
-    // need no sums in memory then.
+    // Gradients that are complete after one block need no sums in memory: those of the keys from
+    // key_first on after one of queries, those of the queries after one of keys.
     bool one_query_block(int key_first) const {
         return task.q_count - first_query(key_first) <= query_block;
     }
+    bool one_key_block() const { return task.k_count <= key_block; }
 
     // Returns how many of the block's keys its query i sees.
     int visible(const ScoreBlock& b, int i) const {
-        if (mask == Mask::none) return b.keys;
-        return std::clamp(b.q_first + i - b.key_first + 1, 0, b.keys);
+        return visible_keys(head.mask, b.q_first + i, b.key_first, b.keys);
     }
 
     void run() {
-        for (int i = 0; i < task.q_count; ++i)
-            a.delta[i] = dot_of(out.data + (task.q_row + i) * out.stride,
-                                d_out.data + (task.q_row + i) * d_out.stride, head_dim());
+        for (int i = 0; i < task.q_count; ++i) {
+            const std::int64_t row = task.q_row + i;
+            a.delta[i] = dot_of(head.out.data + row * head.out.stride,
+                                head.d_out.data + row * head.d_out.stride, head.dim());
+        }
         for (int first = 0; first < task.k_count; first += key_block)
-            key_range(first, std::min(key_block, task.k_count - first));
-        if (task.k_count == 0) return fill_zero_rows(dq, task.q_row, task.q_count);
-        if (task.k_count > key_block) store(a.dq, width(), dq, task.q_row, task.q_count);
+            add_keys(first, std::min(key_block, task.k_count - first));
+        if (task.k_count == 0)
+            fill_zero_rows(head.dq, task.q_row, task.q_count);
+        else if (!one_key_block())
+            store(a.dq, width(), head.dq, task.q_row, task.q_count);
     }
 
-    void key_range(int key_first, int keys) {
+    void add_keys(int key_first, int keys) {
         const std::int64_t row = task.k_row + key_first;
-        pack_transposed(k.rows_from(row, keys), a.turned_keys);
-        pack_transposed(v.rows_from(row, keys), a.turned_values);
-        pack_panels(k.rows_from(row, keys), a.keys);
+        pack_transposed(head.k.rows_from(row, keys), a.transposed_keys);
+        pack_transposed(head.v.rows_from(row, keys), a.transposed_values);
+        pack_panels(head.k.rows_from(row, keys), a.keys);
         const int begin = first_query(key_first);
-        for (int first = begin; first < task.q_count; first += query_block)
-            block({first, std::min(query_block, task.q_count - first), key_first, keys},
-                  first == begin ? Into::overwrite : Into::add);
+        for (int first = begin; first < task.q_count; first += query_block) {
+            const int count = std::min(query_block, task.q_count - first);
+            const int seen = visible_keys(head.mask, first + count - 1, key_first, keys);
+            add_block({first, count, key_first, keys, seen},
+                      first == begin ? Into::overwrite : Into::add);
+        }
         if (task.q_count == 0) {
-            fill_zero_rows(dk, row, keys);
-            fill_zero_rows(dv, row, keys);
+            fill_zero_rows(head.dk, row, keys);
+            fill_zero_rows(head.dv, row, keys);
         } else if (!one_query_block(key_first)) {
-            store(a.dk, width(), dk, row, keys);
-            store(a.dv, width(), dv, row, keys);
+            store(a.dk, width(), head.dk, row, keys);
+            store(a.dv, width(), head.dv, row, keys);
         }
     }
 
-    // The first block of queries overwrites the gradients of the keys, and also the sums of keys
-    // that only later queries see.
-    void block(ScoreBlock b, Into into) {
-        const int seen = visible(b, b.q_count - 1);
+    // `into` is for the gradients of the keys. The sums of keys that only later queries see begin
+    // at zero.
+    void add_block(const ScoreBlock& b, Into into) {
         if (into == Into::overwrite)
             for (float* sums : {a.dk, a.dv})
-                std::fill_n(sums + seen * width(), (b.keys - seen) * width(), 0.0f);
-        b.keys = seen;
-        pack_panels(q.rows_from(task.q_row + b.q_first, b.q_count), a.queries);
-        pack_panels(d_out.rows_from(task.q_row + b.q_first, b.q_count), a.d_out);
-        for (int j = 0; j < b.keys; j += panel_columns) softmax_panel(b, j);
+                std::fill_n(sums + b.seen * width(), (b.keys - b.seen) * width(), 0.0f);
+        pack_panels(head.q.rows_from(task.q_row + b.q_first, b.q_count), a.queries);
+        pack_panels(head.d_out.rows_from(task.q_row + b.q_first, b.q_count), a.d_out);
+        for (int j = 0; j < b.seen; j += panel_columns) softmax_panel(b, j);
         if (one_query_block(b.key_first)) {
             const std::int64_t row = task.k_row + b.key_first;
-            multiply_queries(b, a.p_panels, a.d_out, dv.rows_from(row, b.keys), into);
-            multiply_queries(b, a.ds_panels, a.queries, dk.rows_from(row, b.keys), into);
+            multiply_queries(b, a.p_panels, a.d_out, head.dv.rows_from(row, b.seen), into);
+            multiply_queries(b, a.ds_panels, a.queries, head.dk.rows_from(row, b.seen), into);
         } else {
-            multiply_queries(b, a.p_panels, a.d_out, sums(a.dv, b.keys), into);
-            multiply_queries(b, a.ds_panels, a.queries, sums(a.dk, b.keys), into);
+            multiply_queries(b, a.p_panels, a.d_out, sums(a.dv, b.seen), into);
+            multiply_queries(b, a.ds_panels, a.queries, sums(a.dk, b.seen), into);
         }
-        if (task.k_count <= key_block)
-            multiply_keys(b, dq.rows_from(task.q_row + b.q_first, b.q_count), Into::overwrite);
+        if (one_key_block())
+            multiply_keys(b, head.dq.rows_from(task.q_row + b.q_first, b.q_count), Into::overwrite);
         else
             multiply_keys(b, sums(a.dq + b.q_first * width(), b.q_count),
                           b.key_first > 0 ? Into::add : Into::overwrite);
@@ -146,24 +144,30 @@ struct HeadBackward {
     }
 
     void softmax_tile(const ScoreBlock& b, int i, int count, int j) {
-        const int columns = tile_columns(b.keys - j);
-        const std::int64_t row = task.q_row + b.q_first + i;
-        const std::int64_t panel = j / panel_columns * panel_elements<T>(head_dim());
-        multiply_rows(q.rows_from(row, count), a.turned_keys + panel,
+        const int columns = tile_columns(b.seen - j), query = b.q_first + i;
+        const std::int64_t row = task.q_row + query;
+        const std::int64_t panel = j / panel_columns * panel_elements<T>(head.dim());
+        multiply_rows(head.q.rows_from(row, count), a.transposed_keys + panel,
                       HostMatrix<float>(a.p_tile, count, columns, panel_columns));
-        multiply_rows(d_out.rows_from(row, count), a.turned_values + panel,
+        multiply_rows(head.d_out.rows_from(row, count), a.transposed_values + panel,
                       HostMatrix<float>(a.ds_tile, count, columns, panel_columns));
-        SoftmaxTile tile{count,   columns, a.p_tile,          a.ds_tile,
-                         nullptr, {},      log_sum_exp + row, a.delta + b.q_first + i,
-                         scale};
+        SoftmaxTile tile{count,
+                         columns,
+                         a.p_tile,
+                         a.ds_tile,
+                         nullptr,
+                         {},
+                         head.log_sum_exp + row,
+                         a.delta + query,
+                         score_scale(head.dim())};
         for (int r = 0; r < count; ++r) tile.visible[r] = visible(b, i + r) - j;
-        if (dropout.active()) {
+        if (head.dropout.active()) {
             for (int r = 0; r < count; ++r)
-                dropout.factors(task.row, b.q_first + i + r, b.key_first + j, columns,
-                                a.factors + r * panel_columns);
+                head.dropout.factors(task.row, query + r, b.key_first + j, columns,
+                                     a.factors + r * panel_columns);
             tile.factors = a.factors;
         }
-        softmax_backward(tile);
+        softmax_backward_tile(tile);
         const std::int64_t at = j / panel_columns * panel_elements<T>(b.q_count) +
                                 i * static_cast<std::int64_t>(panel_columns);
         write_words(a.p_tile, count, columns, a.p_panels + at);
@@ -171,61 +175,58 @@ struct HeadBackward {
         write_rows(a.ds_tile, count, columns, a.ds_rows + i * score_stride + j, score_stride);
     }
 
-    void multiply_rows(HostMatrix<const T> rows, const T* panel, HostMatrix<float> tile) const {
+    void multiply_rows(HostMatrix<const T> from, const T* panel, HostMatrix<float> tile) const {
         const std::int64_t step = rows_of_tile(tile.cols);
-        for (std::int64_t i = 0; i < rows.rows; i += step)
-            multiply_tile(RowTile<T>{rows.data + i * rows.stride, rows.stride, panel,
-                                     words_of<T>(head_dim())},
-                          tile.rows_from(i, std::min(step, rows.rows - i)), Into::overwrite);
+        for (std::int64_t i = 0; i < from.rows; i += step)
+            multiply_tile(RowFactors<T>{from.data + i * from.stride, from.stride, panel,
+                                        words_of<T>(head.dim())},
+                          tile.rows_from(i, std::min(step, from.rows - i)), Into::overwrite);
     }
 
     // Calculates the transposed scores, which are panels of the block's keys, times panels of the
     // head's columns.
     template <class C>
-    void multiply_queries(const ScoreBlock& b, const T* scores, const T* panels, HostMatrix<C> sums,
-                          Into into) {
+    void multiply_queries(const ScoreBlock& b, const T* scores, const T* panels, HostMatrix<C> to,
+                          Into into) const {
         const std::int64_t panel = panel_elements<T>(b.q_count);
-        for (std::int64_t c = 0; c < head_dim(); c += panel_columns) {
-            const std::int64_t columns = columns_from(c, sums.cols);
-            const std::int64_t step = rows_of_tile(columns);
-            const HostMatrix<C> part = sums.columns(c, columns);
-            for (std::int64_t j = 0; j < b.keys; j += step) {
+        for (std::int64_t c = 0; c < head.dim(); c += panel_columns) {
+            const HostMatrix<C> part = to.columns(c, columns_from(c, to.cols));
+            const std::int64_t step = rows_of_tile(part.cols);
+            const T* const factor = panels + c / panel_columns * panel;
+            for (std::int64_t j = 0; j < b.seen; j += step) {
                 const std::int64_t before = words_before(b, static_cast<int>(j));
-                const std::int64_t skipped = before * word_elements<T> * panel_columns;
+                const std::int64_t skipped = before * panel_row<T>;
                 multiply_tile(
-                    PanelTile<T>{scores + j / panel_columns * panel + skipped, j % panel_columns,
-                                 panels + c * panel / panel_columns + skipped,
-                                 words_of<T>(b.q_count) - before},
-                    part.rows_from(j, std::min(step, b.keys - j)), into);
+                    PanelFactors<T>{scores + j / panel_columns * panel + skipped, j % panel_columns,
+                                    factor + skipped, words_of<T>(b.q_count) - before},
+                    part.rows_from(j, std::min(step, b.seen - j)), into);
             }
         }
     }
 
-    // Returns how many columns a tile has from the head's column c on, in a matrix of so many.
-    std::int64_t columns_from(std::int64_t c, std::int64_t cols) const {
-        return std::min<std::int64_t>(tile_columns(head_dim() - static_cast<int>(c)), cols - c);
-    }
-
     // Returns how many words of the block's queries do not see its key j.
     std::int64_t words_before(const ScoreBlock& b, int j) const {
-        if (mask == Mask::none) return 0;
+        if (head.mask == Mask::none) return 0;
         return std::max(0, b.key_first + j - b.q_first) / word_elements<T>;
+    }
+
+    // Returns how many columns a tile has from the head's column c on, in a matrix of so many.
+    std::int64_t columns_from(std::int64_t c, std::int64_t cols) const {
+        return std::min<std::int64_t>(tile_columns(head.dim() - static_cast<int>(c)), cols - c);
     }
 
     // Calculates the gradients of the scores times the keys.
     template <class C>
-    void multiply_keys(const ScoreBlock& b, HostMatrix<C> sums, Into into) {
-        const std::int64_t panel =
-            panel_elements<T>(std::min(key_block, task.k_count - b.key_first));
-        for (std::int64_t c = 0; c < head_dim(); c += panel_columns) {
-            const std::int64_t columns = columns_from(c, sums.cols);
-            const std::int64_t step = rows_of_tile(columns);
-            const HostMatrix<C> part = sums.columns(c, columns);
+    void multiply_keys(const ScoreBlock& b, HostMatrix<C> to, Into into) const {
+        for (std::int64_t c = 0; c < head.dim(); c += panel_columns) {
+            const HostMatrix<C> part = to.columns(c, columns_from(c, to.cols));
+            const std::int64_t step = rows_of_tile(part.cols);
+            const T* const panel = a.keys + c / panel_columns * panel_elements<T>(b.keys);
             for (std::int64_t i = 0; i < b.q_count; i += step) {
                 const std::int64_t count = std::min(step, b.q_count - i);
                 const int seen = visible(b, static_cast<int>(i + count - 1));
-                multiply_tile(RowTile<T>{a.ds_rows + i * score_stride, score_stride,
-                                         a.keys + c / panel_columns * panel, words_of<T>(seen)},
+                multiply_tile(RowFactors<T>{a.ds_rows + i * score_stride, score_stride, panel,
+                                            words_of<T>(seen)},
                               part.rows_from(i, count), into);
             }
         }
@@ -237,26 +238,11 @@ struct HeadBackward {
 template <class T>
 void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
                        AttentionScratch& scratch) {
-    const int d = o.shape.head_dim;
-    int longest = 0;
-    for (const AttentionTask& task : scratch.tasks) longest = std::max(longest, task.q_count);
+    const int d = o.shape.head_dim, longest = longest_task(scratch.tasks);
     scratch.reserve(ctx.threads(), BackwardArrays<T>::floats(d, longest));
     for_each_head(ctx, scratch.tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
-        const std::int64_t c = std::int64_t{head} * d;
-        HeadBackward<T>{task,
-                        o.shape.mask,
-                        1.0f / std::sqrt(static_cast<float>(d)),
-                        HeadDropout(o.dropout, head),
-                        o.q.columns(c, d),
-                        o.k.columns(c, d),
-                        o.v.columns(c, d),
-                        o.out.columns(c, d),
-                        o.d_out.columns(c, d),
-                        o.dq.columns(c, d),
-                        o.dk.columns(c, d),
-                        o.dv.columns(c, d),
-                        o.log_sum_exp.data() + head * o.q.rows,
-                        BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
+        BackwardTiles<T>{task, BackwardHead<T>(o, head),
+                         BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
             .run();
     });
 }

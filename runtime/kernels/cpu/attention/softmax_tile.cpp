@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/kernels/cpu/primitives/avx512_floats.hpp"
+
 namespace lockstep::kernels::cpu {
 
 namespace {
 
-constexpr int lanes = 16;
+using avx512::lanes;
 
-// Returns e^x by the polynomial of exponential() in vector_math.hpp: NaN for NaN, 0 below -104.
+// Returns e^x by the polynomial of exponential() in vector_math.hpp: 0 below -104, infinity above
+// 88.73, NaN for NaN and for infinity.
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 exponential(
     __m512 x) noexcept {
     // max returns its second operand if one is NaN.
@@ -37,16 +40,6 @@ inline __mmask16 first_of(int n, int j) noexcept {
     return static_cast<__mmask16>((1u << std::clamp(n - j, 0, lanes)) - 1);
 }
 
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void store_lanes(
-    float* to, __m512 x) noexcept {
-    _mm512_storeu_ps(to, x);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void store_lanes(
-    bf16* to, __m512 x) noexcept {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
-}
-
 template <class T>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline float write_row(
     const ScoreRow& row, T* to) noexcept {
@@ -58,15 +51,14 @@ template <class T>
                                        exponential(_mm512_fmsub_ps(score, scale, shift)));
         sum = _mm512_add_ps(sum, p);
         if (row.factors != nullptr) p = _mm512_mul_ps(p, _mm512_loadu_ps(row.factors + j));
-        store_lanes(to + j, p);
+        avx512::store(to + j, p);
     }
     return _mm512_reduce_add_ps(sum);
 }
 
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512i words_of_bf16(
     const float* from) noexcept {
-    return _mm512_cvtepu16_epi32(
-        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(from))));
+    return _mm512_cvtepu16_epi32(avx512::to_bf16(_mm512_loadu_ps(from)));
 }
 
 }  // namespace
@@ -113,7 +105,7 @@ template <class T>
     return _mm512_reduce_add_ps(sum) + rest;
 }
 
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void softmax_backward(
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void softmax_backward_tile(
     const SoftmaxTile& tile) noexcept {
     const __m512 scale = _mm512_set1_ps(tile.scale);
     for (int i = 0; i < tile.rows; ++i) {
@@ -161,7 +153,7 @@ void write_words(const float* tile, int rows, int columns, float* panel) noexcep
                                                              std::int64_t stride) noexcept {
     for (int i = 0; i < rows; ++i, to += stride)
         for (int j = 0; j < columns; j += lanes)
-            store_lanes(to + j, _mm512_loadu_ps(tile + i * panel_columns + j));
+            avx512::store(to + j, _mm512_loadu_ps(tile + i * panel_columns + j));
 }
 
 void write_rows(const float* tile, int rows, int columns, float* to, std::int64_t stride) noexcept {

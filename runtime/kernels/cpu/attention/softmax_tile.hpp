@@ -6,11 +6,12 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
 
-// The parts of attention by tiles that are no products. They need what multiplies_words() tells.
-// Columns come in whole vectors of 16, those past the ones that a query sees included.
+// The parts of attention by tiles that are no products. They need multiplies_words<float>().
+// `columns` is a multiple of 16, also where a query sees fewer.
 namespace lockstep::kernels::cpu {
 
-// Returns the maximum of the first n elements.
+// Returns the maximum of the first n elements, -infinity without any. Elements are read up to the
+// next multiple of 16. With NaN among them, the result is any of the elements.
 float maximum_of(const float* x, int n) noexcept;
 
 // The scores of one query.
@@ -39,13 +40,13 @@ struct SoftmaxTile {
     // and becomes the gradients of the scores.
     float *p, *ds;
     const float* factors;    // of dropout; null: all are one
-    int visible[most_rows];  // the first keys that each query sees; none if it is negative
+    int visible[most_rows];  // the first keys that each query sees; none if it is 0 or less
     const float *log_sum_exp, *delta;  // of the tile's queries
     float scale;
 };
 
 // Calculates the tile's probabilities and gradients.
-void softmax_backward(const SoftmaxTile& tile) noexcept;
+void softmax_backward_tile(const SoftmaxTile& tile) noexcept;
 
 // Writes a tile's rows as words: row k of `panel` gets the rows of the tile that word k contains. A
 // row that the last word lacks is zero.

@@ -27,9 +27,10 @@ void multiply_part(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf1
     for (std::int64_t j = 0; j < dx.cols; j += panel_columns) {
         const HostMatrix<bf16> c = dx.columns(j, std::min(panel_columns, dx.cols - j));
         const bf16* const panel = panels + j / panel_columns * panel_elements<bf16>(dy.cols);
-        for (std::int64_t i = 0; i < dx.rows; i += tile_rows) {
-            const RowTile<bf16> tile{dy.data + i * dy.stride, dy.stride, panel, dy.cols / 2};
-            multiply_tile(tile, c.rows_from(i, std::min(tile_rows, dx.rows - i)), into);
+        const std::int64_t step = rows_of_tile(c.cols);
+        for (std::int64_t i = 0; i < dx.rows; i += step) {
+            const RowFactors<bf16> factors{dy.data + i * dy.stride, dy.stride, panel, dy.cols / 2};
+            multiply_tile(factors, c.rows_from(i, std::min(step, dx.rows - i)), into);
         }
     }
 }

@@ -58,15 +58,16 @@ private:
 
 void multiply_block(const Block& block, const bf16* a, const bf16* b,
                     Prefetcher& prefetcher) noexcept {
-    const std::int64_t panel = panel_elements<bf16>(block.x.rows),
-                       pairs = words_of<bf16>(block.x.rows);
+    const std::int64_t panel = panel_elements<bf16>(block.x.rows);
+    const std::int64_t pairs = words_of<bf16>(block.x.rows);
     for (std::int64_t j = 0; j < block.dw.cols; j += panel_columns) {
         const auto columns = block.dw.columns(j, std::min(panel_columns, block.dw.cols - j));
-        for (std::int64_t i = 0; i < block.dw.rows; i += tile_rows) {
+        const std::int64_t step = rows_of_tile(columns.cols);
+        for (std::int64_t i = 0; i < block.dw.rows; i += step) {
             prefetcher.prefetch();
-            const PanelTile<bf16> tile{a + i / panel_columns * panel, i % panel_columns,
-                                       b + j / panel_columns * panel, pairs};
-            multiply_tile(tile, columns.rows_from(i, std::min(tile_rows, block.dw.rows - i)),
+            const PanelFactors<bf16> factors{a + i / panel_columns * panel, i % panel_columns,
+                                             b + j / panel_columns * panel, pairs};
+            multiply_tile(factors, columns.rows_from(i, std::min(step, block.dw.rows - i)),
                           block.into);
         }
     }
@@ -88,8 +89,7 @@ void multiply_blocks(const Blocks& blocks, bf16* packed) noexcept {
         pack_panels(block.dy, a);
         pack_panels(block.x, b);
         const Block next = i + 1 < blocks.count() ? blocks.at(i + 1) : Block{};
-        const std::int64_t tiles =
-            panels_of(block.x.cols) * ((block.dy.cols + tile_rows - 1) / tile_rows);
+        const std::int64_t tiles = tiles_of(block.dy.cols, block.x.cols);
         Prefetcher prefetcher({next.dy, next.x}, tiles);
         multiply_block(block, a, b, prefetcher);
     }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <type_traits>
+
+#include "runtime/kernels/cpu/primitives/avx512_floats.hpp"
 
 namespace lockstep::kernels::cpu {
 
@@ -62,42 +62,22 @@ template <class T, int rows, int vectors, class WordOf>
 // There are two loops because one pointer is faster than several where a's words lie side by side.
 template <class T, int rows, int vectors>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void add_products(
-    const PanelTile<T>& tile, std::int64_t, Sums<rows, vectors>& sums) noexcept {
-    const T *a = tile.a + word_elements<T> * tile.first_column, *b = tile.b;
-    for (std::int64_t k = 0; k < tile.words; ++k, a += panel_row<T>, b += panel_row<T>)
+    const PanelFactors<T>& factors, std::int64_t, Sums<rows, vectors>& sums) noexcept {
+    const T *a = factors.a + word_elements<T> * factors.first_column, *b = factors.b;
+    for (std::int64_t k = 0; k < factors.words; ++k, a += panel_row<T>, b += panel_row<T>)
         add_words<T>(
             sums, [=](int i) { return a + word_elements<T> * i; }, b);
 }
 template <class T, int rows, int vectors>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void add_products(
-    const RowTile<T>& tile, std::int64_t count, Sums<rows, vectors>& sums) noexcept {
-    const T* a[rows] = {tile.a};  // rows that a lacks are not read: its last one stands for them
+    const RowFactors<T>& factors, std::int64_t count, Sums<rows, vectors>& sums) noexcept {
+    const T* a[rows] = {factors.a};  // rows that a lacks are not read: its last one stands for them
 #pragma GCC unroll 8
-    for (int i = 1; i < rows; ++i) a[i] = a[i - 1] + (i < count ? tile.stride : 0);
-    const T* b = tile.b;
-    for (std::int64_t k = 0; k < tile.words; ++k, b += panel_row<T>)
+    for (int i = 1; i < rows; ++i) a[i] = a[i - 1] + (i < count ? factors.stride : 0);
+    const T* b = factors.b;
+    for (std::int64_t k = 0; k < factors.words; ++k, b += panel_row<T>)
         add_words<T>(
             sums, [&](int i) { return a[i] + word_elements<T> * k; }, b);
-}
-
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 load_floats(
-    const float* from) noexcept {
-    return _mm512_loadu_ps(from);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 load_floats(
-    const bf16* from) noexcept {
-    const auto* const words = reinterpret_cast<const __m256i*>(from);
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(words));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void store_floats(
-    float* to, __m512 sum) noexcept {
-    _mm512_storeu_ps(to, sum);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void store_floats(
-    bf16* to, __m512 sum) noexcept {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sum)));
 }
 
 template <Into into, class C, int rows, int vectors>
@@ -110,8 +90,8 @@ template <Into into, class C, int rows, int vectors>
         for (int v = 0; v < vectors; ++v) {
             C* const to = c + i * stride + v * lanes;
             __m512 sum = sums.of[i][v];
-            if constexpr (into == Into::add) sum = _mm512_add_ps(sum, load_floats(to));
-            store_floats(to, sum);
+            if constexpr (into == Into::add) sum = _mm512_add_ps(sum, avx512::load(to));
+            avx512::store(to, sum);
         }
     }
 }
@@ -126,16 +106,16 @@ template <class C, int rows, int vectors>
         write<Into::overwrite>(sums, c, stride, count);
 }
 
-template <int rows, int vectors, class Tile, class C>
+template <int rows, int vectors, class Factors, class C>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
-    const Tile& tile, HostMatrix<C> c, Into into) noexcept {
+    const Factors& factors, HostMatrix<C> c, Into into) noexcept {
     constexpr std::int64_t line_elements = 64 / sizeof(C), width = vectors * lanes;
     if (into == Into::add)
         for (std::int64_t i = 0; i < c.rows; ++i)
             for (std::int64_t j = 0; j < c.cols; j += line_elements)
                 _mm_prefetch(c.data + i * c.stride + j, _MM_HINT_T0);
-    Sums<rows, vectors> sums = {};
-    add_products(tile, c.rows, sums);
+    Sums<rows, vectors> sums = {};  // a loop of zeros would make GCC 12 keep them in memory
+    add_products(factors, c.rows, sums);
     if (c.cols == width) return write(sums, c.data, c.stride, c.rows, into);
     // Stores with a mask take so long on some processors that incomplete tiles are copied instead.
     C whole[rows * width] = {};
@@ -146,195 +126,47 @@ template <int rows, int vectors, class Tile, class C>
         std::copy_n(whole + i * width, c.cols, c.data + i * c.stride);
 }
 
-template <class Tile, class C>
+template <class Factors, class C>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
-    const Tile& tile, HostMatrix<C> c, Into into) noexcept {
+    const Factors& factors, HostMatrix<C> c, Into into) noexcept {
     const std::int64_t vectors = (c.cols + lanes - 1) / lanes;
-    if (vectors == 4) return calculate<4, 4>(tile, c, into);
-    if (vectors == 3) return calculate<4, 3>(tile, c, into);
-    if (vectors == 2) return calculate<8, 2>(tile, c, into);
-    calculate<8, 1>(tile, c, into);
-}
-
-// Interleaves 32 columns of two rows.
-[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void interleave(const bf16* first,
-                                                                             const bf16* second,
-                                                                             bf16* to) noexcept {
-    // Unpacking stays within 128 bits, so the quarters that it joins are first put side by side.
-    const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-    const __m512i a = _mm512_permutexvar_epi64(order, _mm512_loadu_si512(first));
-    const __m512i b = _mm512_permutexvar_epi64(order, _mm512_loadu_si512(second));
-    _mm512_storeu_si512(to, _mm512_unpacklo_epi16(a, b));
-    _mm512_storeu_si512(to + vector_elements<bf16>, _mm512_unpackhi_epi16(a, b));
-}
-
-// Writes a row of pairs that lacks columns or, if `second` is null, the second row.
-void interleave_incomplete(const bf16* first, const bf16* second, std::int64_t columns,
-                           bf16* to) noexcept {
-    for (std::int64_t j = 0; j < panel_columns; ++j) {
-        to[2 * j] = j < columns ? first[j] : bf16();
-        to[2 * j + 1] = j < columns && second != nullptr ? second[j] : bf16();
-    }
-}
-
-// A square of 16 x 16 words, one vector a row.
-struct Square {
-    __m512i row[lanes];
-};
-
-// Transposes squares of 2 x 2 words, then of 4 x 4 words within quarters of vectors, and then the
-// quarters.
-[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void transpose(Square& s) noexcept {
-    Square t;
-#pragma GCC unroll 16
-    for (int i = 0; i < lanes; i += 2) {
-        t.row[i] = _mm512_unpacklo_epi32(s.row[i], s.row[i + 1]);
-        t.row[i + 1] = _mm512_unpackhi_epi32(s.row[i], s.row[i + 1]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < lanes; i += 4) {
-        s.row[i] = _mm512_unpacklo_epi64(t.row[i], t.row[i + 2]);
-        s.row[i + 1] = _mm512_unpackhi_epi64(t.row[i], t.row[i + 2]);
-        s.row[i + 2] = _mm512_unpacklo_epi64(t.row[i + 1], t.row[i + 3]);
-        s.row[i + 3] = _mm512_unpackhi_epi64(t.row[i + 1], t.row[i + 3]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < lanes / 4; ++i) {
-        const __m512i a = s.row[i], b = s.row[i + 4], c = s.row[i + 8], d = s.row[i + 12];
-        const __m512i ab_even = _mm512_shuffle_i32x4(a, b, 0x88);
-        const __m512i ab_odd = _mm512_shuffle_i32x4(a, b, 0xdd);
-        const __m512i cd_even = _mm512_shuffle_i32x4(c, d, 0x88);
-        const __m512i cd_odd = _mm512_shuffle_i32x4(c, d, 0xdd);
-        t.row[i] = _mm512_shuffle_i32x4(ab_even, cd_even, 0x88);
-        t.row[i + 4] = _mm512_shuffle_i32x4(ab_odd, cd_odd, 0x88);
-        t.row[i + 8] = _mm512_shuffle_i32x4(ab_even, cd_even, 0xdd);
-        t.row[i + 12] = _mm512_shuffle_i32x4(ab_odd, cd_odd, 0xdd);
-    }
-    s = t;
-}
-
-// Returns so many elements, a vector of words at most, and zeros behind them.
-template <class T>
-[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline __m512i load_words(
-    const T* from, std::int64_t elements) noexcept {
-    if (elements >= vector_elements<T>) return _mm512_loadu_si512(from);
-    T padded[vector_elements<T>] = {};
-    std::copy_n(from, elements, padded);
-    return _mm512_loadu_si512(padded);
-}
-
-// Writes the words from `first` on of up to 16 rows to as many columns of a panel.
-template <class T>
-[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void pack_square(
-    HostMatrix<const T> rows, std::int64_t first, T* panel) noexcept {
-    const std::int64_t words = std::min<std::int64_t>(lanes, words_of<T>(rows.cols) - first);
-    const std::int64_t element = first * word_elements<T>;
-    Square square;
-#pragma GCC unroll 16
-    for (std::int64_t i = 0; i < lanes; ++i)
-        square.row[i] = i < rows.rows
-                            ? load_words(rows.data + i * rows.stride + element, rows.cols - element)
-                            : _mm512_setzero_si512();
-    transpose(square);
-    for (std::int64_t k = 0; k < words; ++k)
-        _mm512_storeu_si512(panel + (first + k) * panel_row<T>, square.row[k]);
-}
-
-template <class T>
-[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void pack_transposed_words(
-    HostMatrix<const T> matrix, T* panels) noexcept {
-    const std::int64_t panel = panel_elements<T>(matrix.cols), words = words_of<T>(matrix.cols);
-    for (std::int64_t j = 0; j < panels_of(matrix.rows) * panel_columns; j += lanes) {
-        const std::int64_t rows = std::clamp<std::int64_t>(matrix.rows - j, 0, lanes);
-        T* const to = panels + j / panel_columns * panel + j % panel_columns * word_elements<T>;
-        for (std::int64_t k = 0; k < words; k += lanes)
-            pack_square(matrix.rows_from(rows == 0 ? 0 : j, rows), k, to);
-    }
+    if (vectors == 4) return calculate<4, 4>(factors, c, into);
+    if (vectors == 3) return calculate<4, 3>(factors, c, into);
+    if (vectors == 2) return calculate<8, 2>(factors, c, into);
+    calculate<8, 1>(factors, c, into);
 }
 
 }  // namespace
 
-template <>
-bool multiplies_words<bf16>() noexcept {
-    return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_bf16;
-}
-template <>
-bool multiplies_words<float>() noexcept {
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-}
-
-[[gnu::target("arch=x86-64-v4")]] void pack_panels(HostMatrix<const bf16> matrix,
-                                                   bf16* panels) noexcept {
-    const std::int64_t panel = panel_elements<bf16>(matrix.rows);
-    for (std::int64_t row = 0; row < matrix.rows; row += 2) {
-        const bf16* first = matrix.data + row * matrix.stride;
-        const bf16* second = row + 1 < matrix.rows ? first + matrix.stride : nullptr;
-        bf16* to = panels + row * panel_columns;
-        std::int64_t left = matrix.cols;
-        if (second != nullptr)
-            for (; left >= panel_columns; left -= panel_columns, to += panel) {
-                interleave(first, second, to);
-                interleave(first + 32, second + 32, to + panel_columns);
-                first += panel_columns;
-                second += panel_columns;
-            }
-        for (; left > 0; left -= panel_columns, to += panel) {
-            interleave_incomplete(first, second, left, to);
-            first += panel_columns;
-        }
-    }
-}
-
-void pack_panels(HostMatrix<const float> matrix, float* panels) noexcept {
-    for (std::int64_t j = 0; j < matrix.cols; j += panel_columns) {
-        const std::int64_t columns = std::min(panel_columns, matrix.cols - j);
-        float* to = panels + j * matrix.rows;
-        for (std::int64_t i = 0; i < matrix.rows; ++i, to += panel_columns) {
-            std::copy_n(matrix.data + i * matrix.stride + j, columns, to);
-            std::fill(to + columns, to + panel_columns, 0.0f);
-        }
-    }
-}
-
-[[gnu::target("arch=x86-64-v4")]] void pack_transposed(HostMatrix<const bf16> matrix,
-                                                       bf16* panels) noexcept {
-    pack_transposed_words(matrix, panels);
-}
-[[gnu::target("arch=x86-64-v4")]] void pack_transposed(HostMatrix<const float> matrix,
-                                                       float* panels) noexcept {
-    pack_transposed_words(matrix, panels);
-}
-
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelTile<bf16>& tile,
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<bf16>& factors,
                                                                 HostMatrix<float> c,
                                                                 Into into) noexcept {
-    calculate(tile, c, into);
+    calculate(factors, c, into);
 }
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelTile<bf16>& tile,
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<bf16>& factors,
                                                                 HostMatrix<bf16> c,
                                                                 Into into) noexcept {
-    calculate(tile, c, into);
+    calculate(factors, c, into);
 }
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelTile<float>& tile,
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<float>& factors,
                                                                 HostMatrix<float> c,
                                                                 Into into) noexcept {
-    calculate(tile, c, into);
+    calculate(factors, c, into);
 }
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowTile<bf16>& tile,
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<bf16>& factors,
                                                                 HostMatrix<float> c,
                                                                 Into into) noexcept {
-    calculate(tile, c, into);
+    calculate(factors, c, into);
 }
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowTile<bf16>& tile,
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<bf16>& factors,
                                                                 HostMatrix<bf16> c,
                                                                 Into into) noexcept {
-    calculate(tile, c, into);
+    calculate(factors, c, into);
 }
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowTile<float>& tile,
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<float>& factors,
                                                                 HostMatrix<float> c,
                                                                 Into into) noexcept {
-    calculate(tile, c, into);
+    calculate(factors, c, into);
 }
 
 }  // namespace lockstep::kernels::cpu
