@@ -9,6 +9,8 @@ PERF = ("perf", "record", "--quiet", "-F", "499", "-o")
 # oneDNN compiles its products while the program runs, so perf finds no file for them.
 PRODUCTS = ("[JIT]", "libdnnl")
 BARRIERS = ("libgomp",)
+# Lockstep's own products, and the packing of their factors, which oneDNN's contain as well.
+OWN_PRODUCTS = tuple(f"lockstep::kernels::cpu::{name}" for name in ("multiply_tile", "pack_panels", "pack_transposed"))
 
 
 def share_of(places, report):
@@ -18,3 +20,9 @@ def share_of(places, report):
     if not found:
         raise ValueError(f"perf's report has no line of {' or '.join(places)}")
     return sum(found) / 100
+
+
+def share_of_functions(names, report):
+    """Returns the share of a run's time in functions whose names begin so, from `perf report --sort symbol --stdio`; 0 without any."""
+    shares = re.findall(r"^\s*([\d.]+)%\s+\[.\] (\S+)", report, re.MULTILINE)
+    return sum(float(share) for share, name in shares if name.startswith(names)) / 100

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from .probes import BARRIERS, PERF, PRODUCTS, share_of
+from .probes import BARRIERS, OWN_PRODUCTS, PERF, PRODUCTS, share_of, share_of_functions
 from .rows import BENCH
 
 
@@ -104,8 +104,10 @@ class Programs:
         with tempfile.TemporaryDirectory() as folder:
             samples = os.path.join(folder, "perf.data")
             figures = last_figures(self.output([*PERF, samples, *command], environment))
-            report = self.output(["perf", "report", "--stdio", "--sort", "dso", "-i", samples], environment)
-        return {**figures, "products": share_of(PRODUCTS, report), "barriers": share_of(BARRIERS, report)}
+            files, functions = (self.output(["perf", "report", "--stdio", "--sort", by, "-i", samples], environment)
+                                for by in ("dso", "symbol"))
+        products = share_of(PRODUCTS, files) + share_of_functions(OWN_PRODUCTS, functions)
+        return {**figures, "products": products, "barriers": share_of(BARRIERS, files)}
 
     def ceiling(self, dtype, held):
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.cores), **held}

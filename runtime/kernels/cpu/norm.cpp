@@ -79,11 +79,10 @@ void norm_backward(CpuContext& ctx, const NormBackward<T, HostSpace>& o) {
                                         row_of(o.dx, i),
                                         row_of(o.d_branch, i),
                                         sums,
-                                        sums + d};
+                                        sums + d,
+                                        o.dbias.empty() ? nullptr : sums + 2 * d};
         const auto at = static_cast<std::size_t>(i);
         cpu::norm_backward_row(cpu::at(mask, o.coordinates, i), row, {o.mean[at], o.rstd[at]}, d);
-        if (o.dbias.empty()) return;
-        cpu::add_to_sums(o.d_branch.empty() ? row.dx : row.d_branch, sums + 2 * d, d);
     });
     const float* from = totals.data();
     for (const auto& total : wanted) {

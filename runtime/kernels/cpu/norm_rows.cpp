@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/kernels/cpu/avx512/floats.hpp"
+#include "runtime/kernels/cpu/avx512/norm_rows.hpp"
+#include "runtime/kernels/cpu/primitives/column_sums.hpp"
 #include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 namespace lockstep::kernels::cpu {
@@ -58,8 +61,8 @@ template <class T>
 
 // Let h = (sum - mean) rstd and g = dy gamma; then d(sum) = rstd (g - mean(g) - h mean(g h)).
 template <class T>
-[[gnu::always_inline]] inline void backward(const RowMask& mask, const NormGradients<T>& row,
-                                            Moments moments, std::int64_t d) {
+[[gnu::always_inline]] inline void backward(const NormGradients<T>& row, Moments moments,
+                                            std::int64_t d) {
     const T *dy = row.dy, *sum = row.sum, *gamma = row.gamma, *d_sum = row.d_sum;
     float *dgamma = row.dgamma, *dbeta = row.dbeta;
     const float mean = moments.mean, rstd = moments.rstd;
@@ -87,6 +90,13 @@ template <class T>
 #pragma omp simd
         for (std::int64_t j = 0; j < d; ++j) store(dx[j], gradient(j));
     }
+}
+
+// Computes d_branch = dx * mask.
+template <class T>
+[[gnu::always_inline]] inline void branch(const RowMask& mask, const NormGradients<T>& row,
+                                          std::int64_t d) {
+    const T* dx = row.dx;
     if (row.d_branch == nullptr) return;
     if (mask.threshold == 0) {
         std::copy_n(dx, d, row.d_branch);
@@ -118,18 +128,65 @@ template <class T>
     std::int64_t d) {
     return normalise(x, gamma, beta, epsilon, y, d);
 }
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments norm_row(
+namespace {
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
+    const NormGradients<float>& row, Moments moments, std::int64_t d) {
+    backward(row, moments, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void portable_gradient_row(
+    const NormGradients<bf16>& row, Moments moments, std::int64_t d) {
+    backward(row, moments, d);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void branch_row(
+    const RowMask& mask, const NormGradients<float>& row, std::int64_t d) {
+    branch(mask, row, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void branch_row(
+    const RowMask& mask, const NormGradients<bf16>& row, std::int64_t d) {
+    branch(mask, row, d);
+}
+
+// What is left when dx is known.
+template <class T>
+void finish_row(const RowMask& mask, const NormGradients<T>& row, std::int64_t d) {
+    branch_row(mask, row, d);
+    if (row.dbias != nullptr)
+        add_to_sums(row.d_branch == nullptr ? row.dx : row.d_branch, row.dbias, d);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments portable_norm_row(
     const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y, std::int64_t d) {
     return normalise(x, gamma, beta, epsilon, y, d);
 }
 
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void norm_backward_row(
-    const RowMask& mask, const NormGradients<float>& row, Moments moments, std::int64_t d) {
-    backward(mask, row, moments, d);
+}  // namespace
+
+Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y,
+                 std::int64_t d) {
+    if (avx512::usable()) return avx512::norm_row(x, gamma, beta, epsilon, y, d);
+    return portable_norm_row(x, gamma, beta, epsilon, y, d);
 }
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void norm_backward_row(
-    const RowMask& mask, const NormGradients<bf16>& row, Moments moments, std::int64_t d) {
-    backward(mask, row, moments, d);
+
+void norm_backward_row(const RowMask& mask, const NormGradients<float>& row, Moments moments,
+                       std::int64_t d) {
+    gradient_row(row, moments, d);
+    finish_row(mask, row, d);
+}
+
+void norm_backward_row(const RowMask& mask, const NormGradients<bf16>& row, Moments moments,
+                       std::int64_t d) {
+    if (avx512::usable() && row.d_branch == nullptr)
+        return avx512::norm_backward_row(row, moments, d);
+    if (avx512::usable()) {
+        NormGradients<bf16> without_bias = row;
+        without_bias.dbias = nullptr;
+        avx512::norm_backward_row(without_bias, moments, d);
+    } else {
+        portable_gradient_row(row, moments, d);
+    }
+    finish_row(mask, row, d);
 }
 
 }  // namespace lockstep::kernels::cpu

@@ -5,14 +5,12 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
+#include "runtime/kernels/cpu/primitives/norm_operands.hpp"
 
 // These functions are the parts of the layer norm and of residual sums that work on one row of d
-// columns. They are compiled once per instruction set.
+// columns. They are compiled once per instruction set; those of the norm in bf16 are by hand for
+// AVX-512 with the instructions for bf16.
 namespace lockstep::kernels::cpu {
-
-struct Moments {
-    float mean, rstd;
-};
 
 // Computes sum = x + branch * mask. sum may be x or branch.
 void residual_row(const RowMask& mask, const float* x, const float* branch, float* sum,
@@ -26,13 +24,6 @@ Moments norm_row(const float* x, const float* gamma, const float* beta, float ep
 Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y,
                  std::int64_t d);
 
-// The operands of backward for one row. d_sum and d_branch may be null.
-template <class T>
-struct NormGradients {
-    const T *dy, *d_sum, *sum, *gamma;
-    T *dx, *d_branch;
-    float *dgamma, *dbeta;  // added to
-};
 void norm_backward_row(const RowMask& mask, const NormGradients<float>& row, Moments moments,
                        std::int64_t d);
 void norm_backward_row(const RowMask& mask, const NormGradients<bf16>& row, Moments moments,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/kernels/cpu/logit_rows.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
 #include "runtime/kernels/cpu/primitives/vector_math.hpp"
@@ -13,127 +14,7 @@ namespace lockstep::kernels {
 
 namespace {
 
-// What a row of logits says.
-struct RowStatistics {
-    float largest = -std::numeric_limits<float>::infinity();
-    float exponentials = 0;  // sum of e^(x - largest)
-    float sum = 0;
-};
-
-// Returns 0 if no logit is finite, because -inf - -inf would be NaN.
-[[gnu::always_inline]] inline float shift_of(float largest) noexcept {
-    return largest == -std::numeric_limits<float>::infinity() ? 0.0f : largest;
-}
-
-// A chunk of 16-bit logits fits the first-level cache in fp32, too: memory is read once, although
-// the maximum is needed before the sum. Sums over chunks lose fewer bits than one over a row.
-constexpr std::int64_t chunk = 2048;
-
-// Writes the values in fp32. They are copied because larger loops over 16-bit elements become
-// vector code of half the speed.
-[[gnu::always_inline]] inline void widen(const bf16* x, std::int64_t n, float* values) {
-#pragma omp simd
-    for (std::int64_t j = 0; j < n; ++j) values[j] = cpu::load(x[j]);
-}
-
-[[gnu::always_inline]] inline void take_chunk(const bf16* logits, std::int64_t n,
-                                              RowStatistics& row) {
-    alignas(64) float x[chunk];
-    widen(logits, n, x);
-    float largest = row.largest, sum = 0;
-#pragma omp simd reduction(max : largest) reduction(+ : sum)
-    for (std::int64_t j = 0; j < n; ++j) {
-        largest = x[j] > largest ? x[j] : largest;
-        sum += x[j];
-    }
-    const float shift = shift_of(largest);
-    float exponentials = 0;
-#pragma omp simd reduction(+ : exponentials)
-    for (std::int64_t j = 0; j < n; ++j) exponentials += cpu::exponential(x[j] - shift);
-    row.exponentials = row.exponentials * cpu::exponential(row.largest - shift) + exponentials;
-    row.largest = largest;
-    row.sum += sum;
-}
-
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] RowStatistics statistics(
-    const bf16* x, std::int64_t n) {
-    RowStatistics row;
-    for (std::int64_t first = 0; first < n; first += chunk)
-        take_chunk(x + first, std::min(chunk, n - first), row);
-    return row;
-}
-
-// Returns a row's statistics without the sum of exponentials.
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] RowStatistics largest_and_sum(
-    const float* x, std::int64_t n) {
-    RowStatistics row;
-    float largest = row.largest;
-    for (std::int64_t first = 0; first < n; first += chunk) {
-        const std::int64_t end = std::min(first + chunk, n);
-        float sum = 0;
-#pragma omp simd reduction(max : largest) reduction(+ : sum)
-        for (std::int64_t j = first; j < end; ++j) {
-            largest = x[j] > largest ? x[j] : largest;
-            sum += x[j];
-        }
-        row.sum += sum;
-    }
-    row.largest = largest;
-    return row;
-}
-
-// Computes y = e^(x - shift) and returns the sum. y may be x.
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] float exponentiate(
-    const float* x, float* y, std::int64_t n, float shift) {
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t j = 0; j < n; ++j) {
-        y[j] = cpu::exponential(x[j] - shift);
-        sum += y[j];
-    }
-    return sum;
-}
-
-// Adds what `sum` returns of each chunk of a row, in order.
-template <class Sum>
-float sum_of_chunks(std::int64_t n, const Sum& sum) {
-    float total = 0;
-    for (std::int64_t first = 0; first < n; first += chunk)
-        total += sum(first, std::min(chunk, n - first));
-    return total;
-}
-
-RowStatistics statistics(const float* x, std::int64_t n) {
-    alignas(64) float unused[chunk];
-    RowStatistics row = largest_and_sum(x, n);
-    const float shift = shift_of(row.largest);
-    row.exponentials = sum_of_chunks(n, [&](std::int64_t first, std::int64_t count) {
-        return exponentiate(x + first, unused, count, shift);
-    });
-    return row;
-}
-
-// Computes x = scale * e^(x - shift) - uniform.
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
-    bf16* logits, std::int64_t size, float shift, float scale, float uniform) {
-    alignas(64) float space[chunk];
-    for (std::int64_t first = 0; first < size; first += chunk) {
-        const std::int64_t n = std::min(chunk, size - first);
-        widen(logits + first, n, space);
-#pragma omp simd
-        for (std::int64_t j = 0; j < n; ++j)
-            space[j] = scale * cpu::exponential(space[j] - shift) - uniform;
-#pragma omp simd
-        for (std::int64_t j = 0; j < n; ++j) cpu::store(logits[first + j], space[j]);
-    }
-}
-
-// Does the same in a row that holds e^(x - shift) already.
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
-    float* x, std::int64_t n, float, float scale, float uniform) {
-#pragma omp simd
-    for (std::int64_t j = 0; j < n; ++j) x[j] = scale * x[j] - uniform;
-}
+using namespace cpu;
 
 // Most rows of an untrained model stop at the first comparison.
 template <class T>
@@ -191,10 +72,7 @@ LossSums train_row(bf16* x, std::int64_t n, std::int32_t label, float smoothing,
 LossSums train_row(float* x, std::int64_t n, std::int32_t label, float smoothing, float seed) {
     RowStatistics row = largest_and_sum(x, n);
     const LabelLogit at = label_of(x, label, row);
-    const float shift = shift_of(row.largest);
-    row.exponentials = sum_of_chunks(n, [&](std::int64_t first, std::int64_t count) {
-        return exponentiate(x + first, x + first, count, shift);
-    });
+    row.exponentials = exponentiate(x, x, n, row.largest);
     backward_row(x, n, at, smoothing, seed, row);
     return losses_of(at, n, smoothing, row);
 }
@@ -208,14 +86,6 @@ void each_row(CpuContext& ctx, std::int64_t rows, std::int64_t vocabulary,
     cpu::parallel_for(ctx, rows, rows * vocabulary, [&](std::int64_t i) {
         losses[i] = body(i, labels[static_cast<std::size_t>(i)]);
     });
-}
-
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void subtract(float* x,
-                                                                                    std::int64_t n,
-                                                                                    float largest,
-                                                                                    float log_sum) {
-#pragma omp simd
-    for (std::int64_t j = 0; j < n; ++j) x[j] = x[j] - largest - log_sum;
 }
 
 }  // namespace

@@ -6,39 +6,15 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/kernels/cpu/primitives/avx512_floats.hpp"
+#include "runtime/kernels/cpu/avx512/floats.hpp"
 
 namespace lockstep::kernels::cpu {
 
 namespace {
 
+using avx512::exponential;
+using avx512::first_of;
 using avx512::lanes;
-
-// Returns e^x by the polynomial of exponential() in vector_math.hpp: 0 below -104, infinity above
-// 88.73, NaN for NaN and for infinity.
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 exponential(
-    __m512 x) noexcept {
-    // max returns its second operand if one is NaN.
-    const __m512 clamped = _mm512_max_ps(_mm512_set1_ps(-104.0f), x);
-    constexpr int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-    const __m512 n =
-        _mm512_roundscale_ps(_mm512_mul_ps(clamped, _mm512_set1_ps(1.44269504f)), nearest);
-    __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), clamped);
-    r = _mm512_fmadd_ps(n, _mm512_set1_ps(2.12194440e-4f), r);
-    __m512 p = _mm512_set1_ps(1.9875691500e-4f);
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3f));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3f));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2f));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1f));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1f));
-    p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), _mm512_add_ps(r, _mm512_set1_ps(1.0f)));
-    return _mm512_scalef_ps(p, n);
-}
-
-// Returns which of the elements from j on are among the first n.
-inline __mmask16 first_of(int n, int j) noexcept {
-    return static_cast<__mmask16>((1u << std::clamp(n - j, 0, lanes)) - 1);
-}
 
 template <class T>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline float write_row(

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "runtime/kernels/cpu/avx512/floats.hpp"
+
 namespace lockstep::kernels::cpu {
 
 namespace {
@@ -119,8 +121,7 @@ bool multiplies_words<bf16>() noexcept {
 }
 template <>
 bool multiplies_words<float>() noexcept {
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+    return avx512::usable();
 }
 
 [[gnu::target("arch=x86-64-v4")]] void pack_panels(HostMatrix<const bf16> matrix,

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/kernels/cpu/primitives/avx512_floats.hpp"
+#include "runtime/kernels/cpu/avx512/floats.hpp"
 
 namespace lockstep::kernels::cpu {
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/core/bf16.hpp"
+#include "runtime/kernels/cpu/primitives/norm_operands.hpp"
+
+// These functions do the work of those of the same names in norm_rows.hpp beside this folder. They
+// need usable().
+namespace lockstep::kernels::cpu::avx512 {
+
+// Computes y = (x - mean) * rstd * gamma + beta and returns the moments.
+Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y,
+                 std::int64_t d) noexcept;
+
+// Writes dx, and adds to dgamma and dbeta, and dx to dbias. d_branch is not used.
+void norm_backward_row(const NormGradients<bf16>& row, Moments moments, std::int64_t d) noexcept;
+
+}  // namespace lockstep::kernels::cpu::avx512
