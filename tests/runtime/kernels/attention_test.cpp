@@ -92,8 +92,7 @@ struct Outputs {
 // Runs both directions. The parts of `out` are out and d_out; those of the gradients are dq, and dk
 // and dv.
 template <class T>
-Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int threads) {
-    CpuContext ctx(threads);
+Outputs<T> run(CpuContext& ctx, const AttentionInput& in, const std::vector<double>& d_out) {
     const std::int64_t width = in.width(), q_rows = in.q_offsets.back(),
                        k_rows = in.k_offsets.back();
     Packed<T> queries(q_rows, width), keys(k_rows, width);
@@ -133,17 +132,28 @@ Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int t
 }
 
 template <class T>
-void check_against_reference(const AttentionInput& in, double slack = 1) {
-    const auto d_out = random_values(in.q.size(), 4);
-    const auto expected = tests::attention_forward(in);
+Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int threads) {
+    CpuContext ctx(threads);
+    return run<T>(ctx, in, d_out);
+}
+
+template <class T>
+void check_against_reference(CpuContext& ctx, const AttentionInput& in, double slack) {
+    const auto d_out = random_values(static_cast<std::int64_t>(in.q.size()), 4);
     const auto gradients = tests::attention_backward(in, d_out);
+    auto o = run<T>(ctx, in, d_out);
+    compare(o.out, 0, tests::attention_forward(in), slack);
+    compare(o.gradients_q, 0, gradients.dq, slack);
+    compare(o.gradients_k, 0, gradients.dk, slack);
+    compare(o.gradients_k, 1, gradients.dv, slack);
+}
+
+template <class T>
+void check_against_reference(const AttentionInput& in, double slack = 1) {
     for (int threads : {1, 2}) {
         CAPTURE(threads);
-        auto o = run<T>(in, d_out, threads);
-        compare(o.out, 0, expected, slack);
-        compare(o.gradients_q, 0, gradients.dq, slack);
-        compare(o.gradients_k, 0, gradients.dk, slack);
-        compare(o.gradients_k, 1, gradients.dv, slack);
+        CpuContext ctx(threads);
+        check_against_reference<T>(ctx, in, slack);
     }
 }
 
@@ -211,6 +221,39 @@ TEST_CASE_TEMPLATE("cross attention equals its formula, also where a side is emp
             make_input({3, head_dim, Mask::none}, {1, 65, 31, 0, 5, 0}, {257, 2, 64, 7, 0, 0});
         in.dropout_rate = 0.1;
         check_against_reference<T>(in);
+    }
+}
+
+TEST_CASE_TEMPLATE("a wide head of a long sequence has panels in several blocks", T, float, bf16) {
+    check_against_reference<T>(make_input({1, 72, Mask::causal}, {300}, {300}));
+}
+
+// The maximum of a query changes from one block of keys to the next, by more than an exponential
+// has room for.
+TEST_CASE_TEMPLATE("scores may rise and fall far between blocks of keys", T, float, bf16) {
+    for (const bool rising : {true, false}) {
+        AttentionInput in = make_input({1, 16, Mask::none}, {9}, {600});
+        for (int i = 0; i < 9; ++i) in.q[i * 16] = 4;
+        for (int j = 0; j < 600; ++j) in.k[j * 16] = (j >= 256) == rising ? 0 : -200;
+        check_against_reference<T>(in);
+    }
+}
+
+// Products of no rows ended the process inside oneDNN.
+TEST_CASE_TEMPLATE("many keys without any query have gradients of zero", T, float, bf16) {
+    for (const int head_dim : {3, 16})
+        check_against_reference<T>(make_input({1, head_dim, Mask::none}, {0, 2}, {300, 1}));
+}
+
+TEST_CASE_TEMPLATE("nothing is left of an earlier call's values", T, float, bf16) {
+    for (const int head_dim : {21, 42}) {
+        CpuContext ctx(1);
+        auto nan = make_input({1, head_dim, Mask::none}, {300}, {300});
+        for (auto* values : {&nan.q, &nan.k, &nan.v})
+            std::fill(values->begin(), values->end(), double{unwritten});
+        run<T>(ctx, nan, random_values(static_cast<std::int64_t>(nan.q.size()), 4));
+        for (const int keys : {2, 9, 33, 300})
+            check_against_reference<T>(ctx, make_input({1, head_dim, Mask::none}, {40}, {keys}), 4);
     }
 }
 

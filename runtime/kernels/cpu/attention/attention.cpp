@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/attention.hpp"
 
+#include <algorithm>
+#include <span>
+#include <type_traits>
+
 #include "runtime/kernels/attention_biases.hpp"
 #include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/cpu/attention/attention_blocks.hpp"
 #include "runtime/kernels/cpu/attention/attention_tiles.hpp"
 #include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
+#include "runtime/kernels/product_library.hpp"
 
 namespace lockstep::kernels {
 
@@ -23,6 +28,24 @@ void fill_zero_filler(const AttentionBackward<T, HostSpace>& o) {
     fill_zero_rows(o.dv, k_real, o.dv.rows - k_real);
 }
 
+// Divides the tasks by their methods, and calls by_tiles and by_blocks, which takes the type of its
+// factors, for those that there are. The method of a task depends on nothing but its size, so the
+// numbers of a sequence do not depend on its batch.
+template <class T, class Tiles, class Blocks>
+void by_method(int head_dim, std::span<AttentionTask> tasks, const Tiles& by_tiles,
+               const Blocks& by_blocks) {
+    const auto rest = std::partition(tasks.begin(), tasks.end(), [&](const AttentionTask& task) {
+        return suits_tiles<T>(head_dim, task.q_count);
+    });
+    const std::span tiles(tasks.begin(), rest), blocks(rest, tasks.end());
+    if (!tiles.empty()) by_tiles(tiles);
+    if (blocks.empty()) return;
+    if constexpr (std::is_same_v<T, bf16>) {
+        if (multiplies_bf16()) return by_blocks(blocks, bf16());
+    }
+    by_blocks(blocks, float());
+}
+
 }  // namespace
 
 template <class T>
@@ -30,12 +53,12 @@ void attention_forward(CpuContext& ctx, const AttentionForward<T, HostSpace>& o)
     check(o);
     auto& scratch = cached<AttentionScratch>(ctx);
     plan_tasks(o.shape, o.sequences, o.q.rows, o.k.rows, query_block, scratch.tasks);
-    if (suits_tiles<T>(o.shape.head_dim))
-        forward_by_tiles(ctx, o, scratch);
-    else if (multiplies<T>())
-        forward_by_blocks<T>(ctx, o, scratch);
-    else
-        forward_by_blocks<float>(ctx, o, scratch);
+    by_method<T>(
+        o.shape.head_dim, scratch.tasks,
+        [&](std::span<const AttentionTask> tasks) { forward_by_tiles(ctx, o, tasks, scratch); },
+        [&]<class C>(std::span<const AttentionTask> tasks, C) {
+            forward_by_blocks<C>(ctx, o, tasks, scratch);
+        });
     const std::int64_t real = o.sequences.q_offsets[o.sequences.q_offsets.size() - 1];
     fill_zero_rows(o.out, real, o.out.rows - real);
 }
@@ -46,12 +69,12 @@ void attention_backward(CpuContext& ctx, const AttentionBackward<T, HostSpace>& 
     auto& scratch = cached<AttentionScratch>(ctx);
     plan_tasks(o.shape, o.sequences, o.q.rows, o.k.rows, static_cast<int>(o.q.rows) + 1,
                scratch.tasks);
-    if (suits_tiles<T>(o.shape.head_dim))
-        backward_by_tiles(ctx, o, scratch);
-    else if (multiplies<T>())
-        backward_by_blocks<T>(ctx, o, scratch);
-    else
-        backward_by_blocks<float>(ctx, o, scratch);
+    by_method<T>(
+        o.shape.head_dim, scratch.tasks,
+        [&](std::span<const AttentionTask> tasks) { backward_by_tiles(ctx, o, tasks, scratch); },
+        [&]<class C>(std::span<const AttentionTask> tasks, C) {
+            backward_by_blocks<C>(ctx, o, tasks, scratch);
+        });
     fill_zero_filler(o);
     sum_attention_biases<T>(ctx, o.biases, o.dq, o.dk, o.dv);
 }

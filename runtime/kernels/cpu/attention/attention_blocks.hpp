@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "runtime/kernels/cpu/attention/attention_tasks.hpp"
-#include "runtime/kernels/product_library.hpp"
 
 // Attention by oneDNN's products of blocks. A block of scores fits a core's second-level cache.
 namespace lockstep::kernels::cpu {
@@ -46,12 +45,6 @@ inline void to_factor(const float* scores, bf16* factor, int columns) {
 }
 inline void to_factor(const float*, float*, int) {}
 
-// Returns whether products use elements of type T. Otherwise they use floats.
-template <class T>
-bool multiplies() noexcept {
-    return std::is_same_v<T, float> || multiplies_bf16();
-}
-
 enum class Side { plain, transposed };
 
 template <class C>
@@ -72,9 +65,9 @@ void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<float> 
 // with factors of type C. Backward takes whole sequences as tasks.
 template <class C, class T>
 void forward_by_blocks(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands,
-                       AttentionScratch& scratch);
+                       std::span<const AttentionTask> tasks, AttentionScratch& scratch);
 template <class C, class T>
 void backward_by_blocks(CpuContext& ctx, const AttentionBackward<T, HostSpace>& operands,
-                        AttentionScratch& scratch);
+                        std::span<const AttentionTask> tasks, AttentionScratch& scratch);
 
 }  // namespace lockstep::kernels::cpu

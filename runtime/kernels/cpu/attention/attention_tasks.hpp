@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "runtime/core/region_failure.hpp"
@@ -39,7 +40,7 @@ void plan_tasks(const AttentionShape& shape, const Sequences<HostSpace>& sequenc
                 std::vector<AttentionTask>& tasks);
 
 // Returns the most queries of a task.
-inline int longest_task(const std::vector<AttentionTask>& tasks) noexcept {
+inline int longest_task(std::span<const AttentionTask> tasks) noexcept {
     int longest = 0;
     for (const AttentionTask& task : tasks) longest = std::max(longest, task.q_count);
     return longest;
@@ -93,8 +94,7 @@ private:
 // Calls f(task, head) for each head of each task; the context's threads share the calls. Rethrows
 // what one of them threw.
 template <class F>
-void for_each_head(CpuContext& ctx, const std::vector<AttentionTask>& tasks, int heads,
-                   const F& f) {
+void for_each_head(CpuContext& ctx, std::span<const AttentionTask> tasks, int heads, const F& f) {
     RegionFailure failure;
     const auto count = static_cast<std::int64_t>(tasks.size()) * heads;
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "runtime/kernels/cpu/attention/attention_tasks.hpp"
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
 
@@ -9,11 +11,14 @@
 // hardly more than what it sees.
 namespace lockstep::kernels::cpu {
 
-// Returns whether attention may be calculated by tiles: the processor multiplies words of T, and a
-// head's rows are whole words.
+// Returns whether a task is calculated by tiles: the processor multiplies words of T, a head's rows
+// are whole words, and oneDNN is not faster. In fp32 it is for narrow heads and few queries,
+// because packing keys and values costs more than their products then.
 template <class T>
-bool suits_tiles(int head_dim) noexcept {
-    return multiplies_words<T>() && head_dim % word_elements<T> == 0;
+bool suits_tiles(int head_dim, int queries) noexcept {
+    constexpr int least_width = 16, least_queries = 8;
+    if (!multiplies_words<T>() || head_dim % word_elements<T> != 0) return false;
+    return std::is_same_v<T, bf16> || (head_dim >= least_width && queries >= least_queries);
 }
 
 // Returns the width of the next tile of so many columns: a multiple of 16, at most panel_columns.
@@ -30,13 +35,13 @@ constexpr std::size_t padded_columns(int head_dim) noexcept {
     return static_cast<std::size_t>(panels_of(head_dim) * panel_columns);
 }
 
-// These do the work of attention_forward() and attention_backward() for the tasks in `scratch`.
-// Backward takes whole sequences as tasks.
+// These do the work of attention_forward() and attention_backward() for some tasks. Backward takes
+// whole sequences as tasks.
 template <class T>
 void forward_by_tiles(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands,
-                      AttentionScratch& scratch);
+                      std::span<const AttentionTask> tasks, AttentionScratch& scratch);
 template <class T>
 void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& operands,
-                       AttentionScratch& scratch);
+                       std::span<const AttentionTask> tasks, AttentionScratch& scratch);
 
 }  // namespace lockstep::kernels::cpu

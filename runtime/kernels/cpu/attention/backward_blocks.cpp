@@ -123,10 +123,10 @@ struct BackwardBlocks {
 
 template <class C, class T>
 void backward_by_blocks(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
-                        AttentionScratch& scratch) {
-    const int width = extent<C>(o.shape.head_dim), longest = longest_task(scratch.tasks);
+                        std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
+    const int width = extent<C>(o.shape.head_dim), longest = longest_task(tasks);
     scratch.reserve(ctx.threads(), Backward<C>::floats(width, longest));
-    for_each_head(ctx, scratch.tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
         BackwardBlocks<C, T>{task, BackwardHead<T>(o, head), scratch.products_of_this_thread(),
                              Backward<C>(scratch.of_this_thread(), width, longest)}
             .run();
@@ -134,10 +134,10 @@ void backward_by_blocks(CpuContext& ctx, const AttentionBackward<T, HostSpace>& 
 }
 
 template void backward_by_blocks<float>(CpuContext&, const AttentionBackward<float, HostSpace>&,
-                                        AttentionScratch&);
+                                        std::span<const AttentionTask>, AttentionScratch&);
 template void backward_by_blocks<float>(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
-                                        AttentionScratch&);
+                                        std::span<const AttentionTask>, AttentionScratch&);
 template void backward_by_blocks<bf16>(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
-                                       AttentionScratch&);
+                                       std::span<const AttentionTask>, AttentionScratch&);
 
 }  // namespace lockstep::kernels::cpu

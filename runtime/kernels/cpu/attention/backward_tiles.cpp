@@ -76,6 +76,12 @@ struct BackwardTiles {
     }
 
     void run() {
+        if (task.q_count == 0 || task.k_count == 0) {
+            fill_zero_rows(head.dq, task.q_row, task.q_count);
+            fill_zero_rows(head.dk, task.k_row, task.k_count);
+            fill_zero_rows(head.dv, task.k_row, task.k_count);
+            return;
+        }
         for (int i = 0; i < task.q_count; ++i) {
             const std::int64_t row = task.q_row + i;
             a.delta[i] = dot_of(head.out.data + row * head.out.stride,
@@ -83,10 +89,7 @@ struct BackwardTiles {
         }
         for (int first = 0; first < task.k_count; first += key_block)
             add_keys(first, std::min(key_block, task.k_count - first));
-        if (task.k_count == 0)
-            fill_zero_rows(head.dq, task.q_row, task.q_count);
-        else if (!one_key_block())
-            store(a.dq, width(), head.dq, task.q_row, task.q_count);
+        if (!one_key_block()) store(a.dq, width(), head.dq, task.q_row, task.q_count);
     }
 
     void add_keys(int key_first, int keys) {
@@ -101,13 +104,9 @@ struct BackwardTiles {
             add_block({first, count, key_first, keys, seen},
                       first == begin ? Into::overwrite : Into::add);
         }
-        if (task.q_count == 0) {
-            fill_zero_rows(head.dk, row, keys);
-            fill_zero_rows(head.dv, row, keys);
-        } else if (!one_query_block(key_first)) {
-            store(a.dk, width(), head.dk, row, keys);
-            store(a.dv, width(), head.dv, row, keys);
-        }
+        if (one_query_block(key_first)) return;
+        store(a.dk, width(), head.dk, row, keys);
+        store(a.dv, width(), head.dv, row, keys);
     }
 
     // `into` is for the gradients of the keys. The sums of keys that only later queries see begin
@@ -237,10 +236,10 @@ struct BackwardTiles {
 
 template <class T>
 void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
-                       AttentionScratch& scratch) {
-    const int d = o.shape.head_dim, longest = longest_task(scratch.tasks);
+                       std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
+    const int d = o.shape.head_dim, longest = longest_task(tasks);
     scratch.reserve(ctx.threads(), BackwardArrays<T>::floats(d, longest));
-    for_each_head(ctx, scratch.tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
         BackwardTiles<T>{task, BackwardHead<T>(o, head),
                          BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
             .run();
@@ -248,8 +247,8 @@ void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o
 }
 
 template void backward_by_tiles(CpuContext&, const AttentionBackward<float, HostSpace>&,
-                                AttentionScratch&);
+                                std::span<const AttentionTask>, AttentionScratch&);
 template void backward_by_tiles(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
-                                AttentionScratch&);
+                                std::span<const AttentionTask>, AttentionScratch&);
 
 }  // namespace lockstep::kernels::cpu

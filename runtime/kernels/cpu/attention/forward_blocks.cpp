@@ -94,10 +94,11 @@ struct ForwardBlocks {
 
 template <class C, class T>
 void forward_by_blocks(CpuContext& ctx, const AttentionForward<T, HostSpace>& o,
-                       AttentionScratch& scratch) {
+                       std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
     const int width = extent<C>(o.shape.head_dim);
     scratch.reserve(ctx.threads(), Forward<C>::floats(width));
-    for_each_head(ctx, scratch.tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+        if (task.q_count == 0) return;
         ForwardBlocks<C, T> forward{task, ForwardHead<T>(o, head),
                                     scratch.products_of_this_thread(),
                                     Forward<C>(scratch.of_this_thread(), width)};
@@ -107,10 +108,10 @@ void forward_by_blocks(CpuContext& ctx, const AttentionForward<T, HostSpace>& o,
 }
 
 template void forward_by_blocks<float>(CpuContext&, const AttentionForward<float, HostSpace>&,
-                                       AttentionScratch&);
+                                       std::span<const AttentionTask>, AttentionScratch&);
 template void forward_by_blocks<float>(CpuContext&, const AttentionForward<bf16, HostSpace>&,
-                                       AttentionScratch&);
+                                       std::span<const AttentionTask>, AttentionScratch&);
 template void forward_by_blocks<bf16>(CpuContext&, const AttentionForward<bf16, HostSpace>&,
-                                      AttentionScratch&);
+                                      std::span<const AttentionTask>, AttentionScratch&);
 
 }  // namespace lockstep::kernels::cpu

@@ -141,10 +141,11 @@ struct ForwardTiles {
 
 template <class T>
 void forward_by_tiles(CpuContext& ctx, const AttentionForward<T, HostSpace>& o,
-                      AttentionScratch& scratch) {
+                      std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
     const int d = o.shape.head_dim;
     scratch.reserve(ctx.threads(), ForwardArrays<T>::floats(d));
-    for_each_head(ctx, scratch.tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+        if (task.q_count == 0) return;
         ForwardTiles<T> tiles{task, ForwardHead<T>(o, head),
                               ForwardArrays<T>(scratch.of_this_thread(), d)};
         tiles.run();
@@ -153,8 +154,8 @@ void forward_by_tiles(CpuContext& ctx, const AttentionForward<T, HostSpace>& o,
 }
 
 template void forward_by_tiles(CpuContext&, const AttentionForward<float, HostSpace>&,
-                               AttentionScratch&);
+                               std::span<const AttentionTask>, AttentionScratch&);
 template void forward_by_tiles(CpuContext&, const AttentionForward<bf16, HostSpace>&,
-                               AttentionScratch&);
+                               std::span<const AttentionTask>, AttentionScratch&);
 
 }  // namespace lockstep::kernels::cpu
