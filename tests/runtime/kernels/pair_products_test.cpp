@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
@@ -101,6 +102,46 @@ TEST_CASE("pairs give input gradients whose bits do not depend on the number of 
     }
 }
 
+TEST_CASE("pairs give layers whose bits do not depend on the number of threads") {
+    if (without_pairs()) return;
+    constexpr std::int64_t rows = 261, in = 130, out = 2040, stride = in + 3;  // in several parts
+    auto x = random_numbers<bf16>(rows * stride, 1);
+    const auto w = random_numbers<bf16>(out * in, 2), bias = random_numbers<bf16>(out, 3);
+    x[5 * stride + 7] = bf16(NAN);
+    for (const auto rectifier : {Rectifier::none, Rectifier::relu})
+        for (const bool biased : {false, true}) {
+            std::vector<std::uint16_t> first;
+            for (const int threads : {1, 2, 3}) {
+                CAPTURE(threads);
+                CpuContext ctx(threads);
+                std::vector<bf16> y(static_cast<std::size_t>(rows * (out + 1)), bf16(9.0f));
+                const HostMatrix<const bf16> from(x.data(), rows, in, stride);
+                REQUIRE(layer_of_pairs(ctx, from, {w.data(), out, in},
+                                       biased ? const_view_of(bias) : HostView<const bf16>(),
+                                       rectifier, {y.data(), rows, out, out + 1}));
+                for (std::int64_t e = 0; e < rows * out; e += 37) {
+                    const std::int64_t i = e / out, j = e % out;
+                    const double actual = to_double(y[i * (out + 1) + j]);
+                    if (i == 5) {
+                        REQUIRE(std::isnan(actual));
+                        continue;
+                    }
+                    double expected = biased ? to_double(bias[j]) : 0;
+                    for (std::int64_t k = 0; k < in; ++k)
+                        expected += to_double(x[i * stride + k]) * to_double(w[j * in + k]);
+                    if (rectifier == Rectifier::relu) expected = std::max(expected, 0.0);
+                    REQUIRE(close(actual, expected, Dtype::bf16, in, 4));
+                }
+                for (std::int64_t i = 0; i < rows; ++i)
+                    REQUIRE(to_double(y[i * (out + 1) + out]) == 9);
+                std::vector<std::uint16_t> bits;
+                for (const bf16 value : y) bits.push_back(value.bits);
+                if (first.empty()) first = bits;
+                CHECK(bits == first);
+            }
+        }
+}
+
 TEST_CASE("pairs are left to oneDNN where it is faster, or where they would not fit") {
     if (without_pairs()) return;
     CpuContext ctx(2);
@@ -116,6 +157,18 @@ TEST_CASE("pairs are left to oneDNN where it is faster, or where they would not 
     CHECK_FALSE(input(1024, 128, 126));
     CHECK_FALSE(input(1024, 128, 4098));  // a panel would not fit
     CHECK_FALSE(input(1024, 65, 128));    // half of the second panel would be empty
+    const auto layer = [&](std::int64_t rows, std::int64_t in, std::int64_t out) {
+        std::vector<bf16> y(static_cast<std::size_t>(rows * out));
+        return layer_of_pairs(ctx, {zeros.data(), rows, in}, {zeros.data(), out, in}, {},
+                              Rectifier::none, {y.data(), rows, out});
+    };
+    CHECK(layer(256, 128, 256));
+    CHECK_FALSE(layer(255, 128, 256));
+    CHECK_FALSE(layer(256, 126, 256));
+    CHECK_FALSE(layer(256, 129, 256));   // the last pair would reach beyond the row
+    CHECK_FALSE(layer(256, 4098, 256));  // a panel would not fit
+    CHECK_FALSE(layer(256, 128, 255));   // few panels for two threads
+    CHECK_FALSE(layer(256, 128, 260));   // most of the fifth panel would be empty
     const auto weight = [&](std::int64_t rows, std::int64_t in, std::int64_t out) {
         std::vector<float> dw(static_cast<std::size_t>(in * out));
         return weight_gradient_of_pairs(ctx, {zeros.data(), rows, out}, {zeros.data(), rows, in},

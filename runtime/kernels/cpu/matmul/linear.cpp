@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "runtime/kernels/cpu/matmul/linear_checks.hpp"
 #include "runtime/kernels/cpu/matmul/matmul.hpp"
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
 #include "runtime/kernels/cpu/matmul/spread_rows.hpp"
@@ -53,10 +54,10 @@ HostMatrix<const T> spread_weights(CpuContext& ctx, HostMatrix<const T> w, std::
 template <class T>
 void linear_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> w,
                     HostView<const T> bias, HostMatrix<T> y) {
-    require(x.cols == w.cols && y.cols == w.rows && y.rows == x.rows,
-            "linear forward: shapes differ");
-    require(bias.empty() || static_cast<std::int64_t>(bias.size()) == w.rows,
-            "linear forward: the bias has another size");
+    cpu::check_layer(x, w, bias, y);
+    if constexpr (std::is_same_v<T, bf16>) {
+        if (cpu::layer_of_pairs(ctx, x, w, bias, cpu::Rectifier::none, y)) return;
+    }
     cpu::multiply(ctx, {x.rows, w.rows, w.cols, cpu::factor(x), cpu::transposed(w), bias.data(),
                         y.data, dtype_of<T>, y.stride, Into::overwrite, forward_method(x.rows)});
 }

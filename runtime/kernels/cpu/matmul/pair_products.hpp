@@ -3,13 +3,18 @@
 
 #include "runtime/core/bf16.hpp"
 #include "runtime/device/cpu_context.hpp"
+#include "runtime/kernels/cpu/matmul/word_tile.hpp"
 #include "runtime/kernels/into.hpp"
 
-// Gradients of a linear layer from pairs (word_tile.hpp), which come 4 to 23 % faster than by
-// oneDNN 2.6 (docs/journal/performance.md). Each function returns false and calculates nothing if
-// products of pairs may not be used, or if they do not suit the shapes: suits_pairs() in each
-// source says when they do.
+// A linear layer in bf16 and its gradients from pairs (word_tile.hpp), which come 2 to 23 % faster
+// than by oneDNN 2.6 (docs/journal/performance.md). Each function returns false and calculates
+// nothing if products of pairs may not be used, or if they do not suit the shapes: suits_pairs() in
+// each source says when they do.
 namespace lockstep::kernels::cpu {
+
+// Calculates y [rows, out] = rectifier(x [rows, in] * w^T + bias). The bias may be empty.
+bool layer_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> x, HostMatrix<const bf16> w,
+                    HostView<const bf16> bias, Rectifier rectifier, HostMatrix<bf16> y);
 
 // Calculates dx [rows, in] = or += dy [rows, out] * w [out, in].
 bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,

@@ -106,16 +106,11 @@ template <class C, int rows, int vectors>
         write<Into::overwrite>(sums, c, stride, count);
 }
 
-template <int rows, int vectors, class Factors, class C>
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
-    const Factors& factors, HostMatrix<C> c, Into into) noexcept {
-    constexpr std::int64_t line_elements = 64 / sizeof(C), width = vectors * lanes;
-    if (into == Into::add)
-        for (std::int64_t i = 0; i < c.rows; ++i)
-            for (std::int64_t j = 0; j < c.cols; j += line_elements)
-                _mm_prefetch(c.data + i * c.stride + j, _MM_HINT_T0);
-    Sums<rows, vectors> sums = {};  // a loop of zeros would make GCC 12 keep them in memory
-    add_products(factors, c.rows, sums);
+// Writes a tile, which may lack rows, and columns of the last vector.
+template <class C, int rows, int vectors>
+[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void write(
+    const Sums<rows, vectors>& sums, HostMatrix<C> c, Into into) noexcept {
+    constexpr std::int64_t width = vectors * lanes;
     if (c.cols == width) return write(sums, c.data, c.stride, c.rows, into);
     // Stores with a mask take so long on some processors that incomplete tiles are copied instead.
     C whole[rows * width] = {};
@@ -126,6 +121,19 @@ template <int rows, int vectors, class Factors, class C>
         std::copy_n(whole + i * width, c.cols, c.data + i * c.stride);
 }
 
+template <int rows, int vectors, class Factors, class C>
+[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
+    const Factors& factors, HostMatrix<C> c, Into into) noexcept {
+    constexpr std::int64_t line_elements = 64 / sizeof(C);
+    if (into == Into::add)
+        for (std::int64_t i = 0; i < c.rows; ++i)
+            for (std::int64_t j = 0; j < c.cols; j += line_elements)
+                _mm_prefetch(c.data + i * c.stride + j, _MM_HINT_T0);
+    Sums<rows, vectors> sums = {};  // a loop of zeros would make GCC 12 keep them in memory
+    add_products(factors, c.rows, sums);
+    write(sums, c, into);
+}
+
 template <class Factors, class C>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
     const Factors& factors, HostMatrix<C> c, Into into) noexcept {
@@ -134,6 +142,27 @@ template <class Factors, class C>
     if (vectors == 3) return calculate<4, 3>(factors, c, into);
     if (vectors == 2) return calculate<8, 2>(factors, c, into);
     calculate<8, 1>(factors, c, into);
+}
+
+template <int rows, int vectors>
+[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
+    const RowFactors<bf16>& factors, const LayerEnd& end, HostMatrix<bf16> c) noexcept {
+    Sums<rows, vectors> sums = {};
+    if (end.bias != nullptr)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) {
+            const __m512 bias = avx512::load(end.bias + v * lanes);
+#pragma GCC unroll 8
+            for (int i = 0; i < rows; ++i) sums.of[i][v] = bias;
+        }
+    add_products(factors, c.rows, sums);
+    if (end.rectifier == Rectifier::relu)  // the second operand is the result if it is NaN
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                sums.of[i][v] = _mm512_max_ps(_mm512_setzero_ps(), sums.of[i][v]);
+    write(sums, c, Into::overwrite);
 }
 
 }  // namespace
@@ -167,6 +196,15 @@ template <class Factors, class C>
                                                                 HostMatrix<float> c,
                                                                 Into into) noexcept {
     calculate(factors, c, into);
+}
+
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_layer_tile(
+    const RowFactors<bf16>& factors, const LayerEnd& end, HostMatrix<bf16> c) noexcept {
+    const std::int64_t vectors = (c.cols + lanes - 1) / lanes;
+    if (vectors == 4) return calculate<4, 4>(factors, end, c);
+    if (vectors == 3) return calculate<4, 3>(factors, end, c);
+    if (vectors == 2) return calculate<8, 2>(factors, end, c);
+    calculate<8, 1>(factors, end, c);
 }
 
 }  // namespace lockstep::kernels::cpu

@@ -55,4 +55,15 @@ void multiply_tile(const RowFactors<bf16>& factors, HostMatrix<float> c, Into in
 void multiply_tile(const RowFactors<bf16>& factors, HostMatrix<bf16> c, Into into) noexcept;
 void multiply_tile(const RowFactors<float>& factors, HostMatrix<float> c, Into into) noexcept;
 
+// What a linear layer does besides its product. NaN stays NaN.
+enum class Rectifier { none, relu };
+struct LayerEnd {
+    const bf16* bias;  // of the tile's columns, rounded up to a multiple of 16; null: none
+    Rectifier rectifier;
+};
+
+// Calculates a tile of a linear layer: c = rectifier(bias + a b).
+void multiply_layer_tile(const RowFactors<bf16>& factors, const LayerEnd& end,
+                         HostMatrix<bf16> c) noexcept;
+
 }  // namespace lockstep::kernels::cpu
