@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
+#include "runtime/kernels/cpu/matmul/weight_chunks.hpp"
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
@@ -9,17 +10,6 @@
 namespace lockstep::kernels::cpu {
 
 namespace {
-
-// The packed weights that a thread uses at a time take half of a second-level cache of 1 MiB at
-// most, and so many rows of dy a quarter of it if there are 1,024 outputs. With most_out, one panel
-// takes that half.
-constexpr std::int64_t weight_bytes = std::int64_t{512} << 10, dy_rows = 128;
-
-std::int64_t chunk_columns(std::int64_t out) noexcept {
-    const std::int64_t panel_bytes =
-        panel_elements<bf16>(out) * static_cast<std::int64_t>(sizeof(bf16));
-    return std::max<std::int64_t>(1, weight_bytes / panel_bytes) * panel_columns;
-}
 
 // Multiplies rows of dy by the panels of some of the columns of w.
 void multiply_part(HostMatrix<const bf16> dy, const bf16* panels, HostMatrix<bf16> dx,
@@ -42,8 +32,8 @@ void multiply_share(HostMatrix<const bf16> dy, HostMatrix<const bf16> w, HostMat
     for (std::int64_t j = 0; j < w.cols; j += chunk) {
         const std::int64_t columns = std::min(chunk, w.cols - j);
         pack_panels(w.columns(j, columns), panels);
-        for (std::int64_t i = 0; i < dy.rows; i += dy_rows) {
-            const std::int64_t rows = std::min(dy_rows, dy.rows - i);
+        for (std::int64_t i = 0; i < dy.rows; i += chunk_rows) {
+            const std::int64_t rows = std::min(chunk_rows, dy.rows - i);
             multiply_part(dy.rows_from(i, rows), panels, dx.rows_from(i, rows).columns(j, columns),
                           into);
         }
@@ -52,7 +42,8 @@ void multiply_share(HostMatrix<const bf16> dy, HostMatrix<const bf16> w, HostMat
 
 // Every thread packs the weights, which must be few for its rows. The pairs of dy are read where
 // they are, so the last one must not reach beyond the row.
-bool suits_pairs(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threads) noexcept {
+bool suits_input_gradient(std::int64_t rows, HostMatrix<const bf16> w,
+                          std::int64_t threads) noexcept {
     constexpr std::int64_t least_rows = 512, least_out = 128, most_out = 4096;
     return rows / threads >= least_rows && fill_panels(w.cols) && w.rows >= least_out &&
            w.rows <= most_out && w.rows % 2 == 0;
@@ -63,7 +54,7 @@ bool suits_pairs(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threa
 bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,
                              HostMatrix<const bf16> w, HostMatrix<bf16> dx, Into into) {
     const std::int64_t threads = ctx.threads();
-    if (!multiplies_words<bf16>() || !suits_pairs(dy.rows, w, threads)) return false;
+    if (!multiplies_words<bf16>() || !suits_input_gradient(dy.rows, w, threads)) return false;
     const std::int64_t columns = std::min(chunk_columns(w.rows), w.cols);
     const std::int64_t elements = panels_of(columns) * panel_elements<bf16>(w.rows);
     bf16* const panels =

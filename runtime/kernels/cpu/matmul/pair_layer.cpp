@@ -2,22 +2,13 @@
 #include <algorithm>
 
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
+#include "runtime/kernels/cpu/matmul/weight_chunks.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
 
 namespace lockstep::kernels::cpu {
 
 namespace {
-
-// The packed weights that a thread uses at a time take half of a second-level cache of 1 MiB, and
-// so many rows of x a part of the rest.
-constexpr std::int64_t weight_bytes = std::int64_t{512} << 10, x_rows = 128;
-
-std::int64_t chunk_columns(std::int64_t in) noexcept {
-    const std::int64_t panel_bytes =
-        panel_elements<bf16>(in) * static_cast<std::int64_t>(sizeof(bf16));
-    return std::max<std::int64_t>(1, weight_bytes / panel_bytes) * panel_columns;
-}
 
 // Some outputs of a layer. The bias is null or has an element for each of them.
 struct Part {
@@ -42,8 +33,8 @@ void multiply_part(const Part& p, bf16* panels) noexcept {
     for (std::int64_t first = 0; first < p.w.rows; first += chunk) {
         const std::int64_t columns = std::min(chunk, p.w.rows - first);
         pack_transposed(p.w.rows_from(first, columns), panels);
-        for (std::int64_t i = 0; i < p.x.rows; i += x_rows) {
-            const std::int64_t rows = std::min(x_rows, p.x.rows - i);
+        for (std::int64_t i = 0; i < p.x.rows; i += chunk_rows) {
+            const std::int64_t rows = std::min(chunk_rows, p.x.rows - i);
             for (std::int64_t j = 0; j < columns; j += panel_columns) {
                 const std::int64_t width = std::min(panel_columns, columns - j);
                 bf16 bias[panel_columns] = {};
@@ -58,7 +49,7 @@ void multiply_part(const Part& p, bf16* panels) noexcept {
 
 // Every thread has enough panels to be busy for about as long as the others, and enough rows that
 // packing its weights takes little time beside them. x's last pair must not reach beyond its row.
-bool suits_pairs(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threads) noexcept {
+bool suits_layer(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threads) noexcept {
     constexpr std::int64_t least_rows = 256, least_in = 128, most_in = 4096, least_panels = 2;
     return rows >= least_rows && w.cols >= least_in && w.cols <= most_in && w.cols % 2 == 0 &&
            fill_panels(w.rows) && w.rows >= least_panels * threads * panel_columns;
@@ -70,7 +61,7 @@ bool suits_pairs(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threa
 bool layer_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> x, HostMatrix<const bf16> w,
                     HostView<const bf16> bias, Rectifier rectifier, HostMatrix<bf16> y) {
     const std::int64_t threads = ctx.threads();
-    if (!multiplies_words<bf16>() || !suits_pairs(x.rows, w, threads)) return false;
+    if (!multiplies_words<bf16>() || !suits_layer(x.rows, w, threads)) return false;
     const std::int64_t columns = std::min(chunk_columns(x.cols), w.rows);
     const std::int64_t elements = panels_of(columns) * panel_elements<bf16>(x.cols);
     bf16* const panels =

@@ -8,7 +8,7 @@
 
 // A linear layer in bf16 and its gradients from pairs (word_tile.hpp), which come 2 to 23 % faster
 // than by oneDNN 2.6 (docs/journal/performance.md). Each function returns false and calculates
-// nothing if products of pairs may not be used, or if they do not suit the shapes: suits_pairs() in
+// nothing if products of pairs may not be used, or if they do not suit the shapes: suits_...() in
 // each source says when they do.
 namespace lockstep::kernels::cpu {
 

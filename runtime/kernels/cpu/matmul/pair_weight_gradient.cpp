@@ -108,7 +108,7 @@ void add_sums(device::CpuContext& ctx, const float* sums, std::int64_t count,
 
 // Each thread has so many rows that adding the threads' sums takes little time beside them. The
 // sums of all threads but one take 16 MiB at most.
-bool suits_pairs(std::int64_t rows, HostMatrix<float> dw, std::int64_t threads) noexcept {
+bool suits_weight_gradient(std::int64_t rows, HostMatrix<float> dw, std::int64_t threads) noexcept {
     constexpr std::int64_t least_rows = 1024, least_elements = 16384;
     constexpr std::int64_t most_sums = std::int64_t{4} << 20;
     const std::int64_t elements = dw.rows * dw.cols;
@@ -125,7 +125,7 @@ bool weight_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy
                               HostMatrix<const bf16> x, HostMatrix<float> dw, Into into) {
     using Slot = ScratchMemory::Slot;
     const std::int64_t threads = ctx.threads(), elements = dw.rows * dw.cols;
-    if (!multiplies_words<bf16>() || !suits_pairs(x.rows, dw, threads)) return false;
+    if (!multiplies_words<bf16>() || !suits_weight_gradient(x.rows, dw, threads)) return false;
     float* const sums = scratch<float>(ctx, Slot::result, (threads - 1) * elements).data();
     bf16* const packed = scratch<bf16>(ctx, Slot::factor_a, threads * packed_elements(dw)).data();
     parallel_for(ctx, threads, x.rows * elements, [&](std::int64_t thread) {
