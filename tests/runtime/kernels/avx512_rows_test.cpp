@@ -103,6 +103,25 @@ TEST_CASE("gelu by hand is its formula, and its backward the derivative") {
     CHECK(to_double(y[1]) == to_double(extreme[1]));
     CHECK(std::isnan(to_double(y[2])));
     CHECK(to_double(y[3]) == 0);
+    // The square of 3e19 is infinite, and its slope would be.
+    const auto huge = numbers<bf16>({3e19, -3e19, 1e38, -1e38, NAN});
+    const auto ones = numbers<bf16>({1, 1, 1, 1, 1});
+    std::vector<bf16> dx(5);
+    std::vector<float> sums(5);
+    avx512::gelu_backward_row(huge.data(), ones.data(), dx.data(), sums.data(), 5);
+    for (const int j : {0, 2}) CHECK(to_double(dx[j]) == 1);
+    for (const int j : {1, 3}) CHECK(to_double(dx[j]) == 0);
+    CHECK(std::isnan(to_double(dx[4])));
+}
+
+TEST_CASE("relu's backward by hand passes nothing where the output is NaN") {
+    if (not_usable()) return;
+    const auto y = numbers<bf16>({NAN, 1}), dy = numbers<bf16>({2, 2});
+    std::vector<bf16> dx(2);
+    std::vector<float> sums(2);
+    avx512::relu_backward_row(y.data(), dy.data(), 1, dx.data(), sums.data(), 2);
+    CHECK(to_double(dx[0]) == 0);
+    CHECK(to_double(dx[1]) == 2);
 }
 
 TEST_CASE_TEMPLATE("the largest of a row by hand is a number", T, float, bf16) {
@@ -119,10 +138,13 @@ TEST_CASE_TEMPLATE("the largest of a row by hand is a number", T, float, bf16) {
         auto row = avx512::largest_and_sum(x.data(), n);
         REQUIRE(row.largest == largest);
         REQUIRE(close(double{row.sum}, sum, Dtype::fp32, n, 3));
-        x[0] = T(std::numeric_limits<float>::quiet_NaN());
-        row = avx512::largest_and_sum(x.data(), n);
-        REQUIRE_FALSE(std::isnan(row.largest));
-        REQUIRE(std::isnan(row.sum));
+        for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+            auto y = x;
+            y[at] = T(std::numeric_limits<float>::quiet_NaN());
+            row = avx512::largest_and_sum(y.data(), n);
+            REQUIRE_FALSE(std::isnan(row.largest));
+            REQUIRE(std::isnan(row.sum));
+        }
     });
 }
 
@@ -211,4 +233,21 @@ TEST_CASE("the norm by hand is its formula, and its backward the derivative") {
             REQUIRE(dbias[j] == (d % 3 > 0 ? 9 + static_cast<float>(to_double(dx[j])) : 9));
         REQUIRE(dbias.back() == 9);
     });
+}
+
+// The mean times the inverse deviation is infinite behind the end of the row.
+TEST_CASE("the norm's backward by hand is finite for equal huge values") {
+    if (not_usable()) return;
+    for (const std::int64_t d : {1, 2, 16, 17}) {
+        CAPTURE(d);
+        const std::vector<bf16> x(d, bf16(0x1p120f)), gamma(d, bf16(1.0f)), dy(d, bf16(1.0f));
+        std::vector<bf16> y(d), dx(d);
+        std::vector<float> dgamma(d), dbeta(d);
+        const Moments moments =
+            avx512::norm_row(x.data(), gamma.data(), gamma.data(), 1e-5f, y.data(), d);
+        avx512::norm_backward_row({dy.data(), nullptr, x.data(), gamma.data(), dx.data(), nullptr,
+                                   dgamma.data(), dbeta.data(), nullptr},
+                                  moments, d);
+        for (const bf16 v : dx) CHECK(to_double(v) == 0);
+    }
 }

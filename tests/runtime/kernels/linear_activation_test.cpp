@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
@@ -54,6 +55,53 @@ TEST_CASE_TEMPLATE("a layer with relu is its formula, in one matrix or in two", 
             if (!one_matrix) REQUIRE(close(to_double(layer.hidden[e]), hidden, dtype_of<T>, in, 4));
         }
     }
+}
+
+TEST_CASE_TEMPLATE("a layer with relu and dropout drops", T, float, bf16) {
+    Layer<T> layer;
+    StepState state;
+    state.seed = 3;
+    CpuContext ctx(2);
+    const std::vector<std::uint32_t> row_numbers(rows, 1);
+    std::vector<std::int32_t> positions(rows);
+    for (std::int64_t i = 0; i < rows; ++i) positions[i] = static_cast<std::int32_t>(i);
+    linear_activation_forward<T>(ctx,
+                                 {.x = {layer.x.data(), rows, in},
+                                  .w = {layer.w.data(), out, in},
+                                  .bias = const_view_of(layer.bias),
+                                  .site = {Activation::relu,
+                                           {0.5f, 7, &state},
+                                           {const_view_of(row_numbers), const_view_of(positions)}},
+                                  .hidden = {layer.y.data(), rows, out},
+                                  .y = {layer.y.data(), rows, out}});
+    std::int64_t kept = 0, dropped = 0;
+    for (std::int64_t e = 0; e < rows * out; ++e) {
+        const double expected = std::max(layer.hidden_at(e / out, e % out), 0.0);
+        if (expected < 0.1) continue;
+        const double actual = to_double(layer.y[e]);
+        (actual == 0 ? dropped : kept) += 1;
+        if (actual != 0) REQUIRE(close(actual, 2 * expected, dtype_of<T>, in, 8));
+    }
+    CHECK(kept > rows * out / 8);
+    CHECK(dropped > rows * out / 8);
+}
+
+TEST_CASE("a layer of other shapes is refused") {
+    CpuContext ctx(2);
+    const std::vector<bf16> x(rows * in), w(out * in), bias(out - 1);
+    std::vector<bf16> y(rows * out);
+    const auto run = [&](std::int64_t w_rows, HostView<const bf16> b, std::int64_t y_rows) {
+        linear_activation_forward<bf16>(ctx, {.x = {x.data(), rows, in},
+                                              .w = {w.data(), w_rows, in},
+                                              .bias = b,
+                                              .site = {Activation::relu, {}, {}},
+                                              .hidden = {y.data(), y_rows, out},
+                                              .y = {y.data(), y_rows, out}});
+    };
+    CHECK_NOTHROW(run(out, {}, rows));
+    CHECK_THROWS_AS(run(out - 64, {}, rows), Error);
+    CHECK_THROWS_AS(run(out, const_view_of(bias), rows), Error);
+    CHECK_THROWS_AS(run(out, {}, rows - 1), Error);
 }
 
 TEST_CASE_TEMPLATE("a layer with relu keeps NaN", T, float, bf16) {

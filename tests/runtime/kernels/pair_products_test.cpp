@@ -142,6 +142,28 @@ TEST_CASE("pairs give layers whose bits do not depend on the number of threads")
         }
 }
 
+TEST_CASE("pairs give layers whose last tile has any number of vectors") {
+    if (without_pairs()) return;
+    constexpr std::int64_t rows = 256, in = 128, stride = 512;
+    const auto x = random_numbers<bf16>(rows * in, 1), w = random_numbers<bf16>(500 * in, 2);
+    CpuContext ctx(1);
+    for (const std::int64_t out : {448 + 9, 448 + 25, 448 + 42, 448 + 48, 448 + 52}) {
+        CAPTURE(out);
+        std::vector<bf16> y(static_cast<std::size_t>(rows * stride), bf16(9.0f));
+        REQUIRE(layer_of_pairs(ctx, {x.data(), rows, in}, {w.data(), out, in}, {}, Rectifier::none,
+                               {y.data(), rows, out, stride}));
+        for (std::int64_t i = 0; i < rows; ++i) {
+            for (std::int64_t j = 448; j < out; ++j) {
+                double expected = 0;
+                for (std::int64_t k = 0; k < in; ++k)
+                    expected += to_double(x[i * in + k]) * to_double(w[j * in + k]);
+                REQUIRE(close(to_double(y[i * stride + j]), expected, Dtype::bf16, in, 4));
+            }
+            for (std::int64_t j = out; j < stride; ++j) REQUIRE(to_double(y[i * stride + j]) == 9);
+        }
+    }
+}
+
 TEST_CASE("pairs are left to oneDNN where it is faster, or where they would not fit") {
     if (without_pairs()) return;
     CpuContext ctx(2);

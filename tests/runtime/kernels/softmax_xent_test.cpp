@@ -112,6 +112,38 @@ TEST_CASE("cross entropy of large logits is finite, of infinite ones as softmax 
     CHECK(std::isnan(forward(ctx, broken, {0}, 0).nll));
 }
 
+// Rows are read in pieces. The first one's logits are far below the last one's, or impossible.
+TEST_CASE_TEMPLATE("cross entropy of a long row that rises or falls is that of its formula", T,
+                   float, bf16) {
+    CpuContext ctx(1);
+    constexpr std::int64_t n = 4100;
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double low : {-3.0, -200.0, -infinity})
+        for (const bool rising : {true, false}) {
+            CAPTURE(low);
+            CAPTURE(rising);
+            Row x(n);
+            for (std::int64_t j = 0; j < n; ++j) x[j] = (j >= 2048) == rising ? 0 : low;
+            const std::int32_t label = rising ? 4099 : 3;
+            x[label] = 2;
+            std::vector<T> logits;
+            for (const double v : x) logits.push_back(T(static_cast<float>(v)));
+            double total = 0;
+            for (const double v : x) total += std::exp(v);
+            const Labels labels{label};
+            const LossSums alone = forward(ctx, logits, labels, 0);
+            CHECK(alone.nll == doctest::Approx(std::log(total) - 2));
+            CHECK(alone.correct == 1);
+            const LossSums sums = backward(ctx, StepState{.loss_seed = 1}, logits, labels, 0);
+            CHECK(sums.nll == doctest::Approx(alone.nll));
+            CHECK(sums.correct == 1);
+            for (const std::int64_t j : {std::int64_t{0}, std::int64_t{2047}, n - 2}) {
+                const double p = std::exp(x[j]) / total;
+                CHECK(close(to_double(logits[j]), p, dtype_of<T>));
+            }
+        }
+}
+
 TEST_CASE("the loss of many rows has the same bits for any number of threads") {
     CpuContext one(1), two(2);
     auto logits = random_numbers<float>(500 * 101, 3, 5);

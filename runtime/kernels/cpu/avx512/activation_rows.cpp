@@ -10,6 +10,12 @@ namespace {
 // gelu(x) = x sigmoid(u), where u = 2 sqrt(2 / pi) (x + cubic x^3).
 constexpr float linear = 1.5957691216f, cubic = 0.044715f;
 
+// Beyond 100 gelu is 0 or x. Larger numbers would become infinite in u and u'. NaN stays.
+[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 clamped(
+    __m512 x) noexcept {
+    return _mm512_max_ps(_mm512_set1_ps(-100.0f), _mm512_min_ps(_mm512_set1_ps(100.0f), x));
+}
+
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 exponent(
     __m512 x) noexcept {
     const __m512 square = _mm512_mul_ps(x, x);
@@ -20,7 +26,8 @@ constexpr float linear = 1.5957691216f, cubic = 0.044715f;
 
 // gelu'(x) = s + x s (1 - s) u'(x), where s = sigmoid(u).
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 derivative(
-    __m512 x) noexcept {
+    __m512 unclamped) noexcept {
+    const __m512 x = clamped(unclamped);
     const __m512 s = sigmoid(exponent(x));
     const __m512 square = _mm512_mul_ps(x, x);
     const __m512 slope =
@@ -53,7 +60,7 @@ constexpr float linear = 1.5957691216f, cubic = 0.044715f;
         d, [&](std::int64_t j, auto part)
                __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
                    const __m512 v = load(x + j, part);
-                   store(y + j, _mm512_mul_ps(v, sigmoid(exponent(v))), part);
+                   store(y + j, _mm512_mul_ps(v, sigmoid(exponent(clamped(v)))), part);
                });
 }
 

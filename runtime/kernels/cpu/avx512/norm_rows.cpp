@@ -30,7 +30,6 @@ template <class Term>
         _mm512_add_ps(_mm512_add_ps(total[0], total[1]), _mm512_add_ps(total[2], total[3])));
 }
 
-// The norm of a row and its backward as functions of vectors.
 struct Norm {
     __m512 mean, rstd;
 };
@@ -79,15 +78,18 @@ struct Norm {
     const Norm norm{_mm512_set1_ps(moments.mean), _mm512_set1_ps(moments.rstd)};
     __m512 total_g = _mm512_setzero_ps(), total_gh = total_g;
     for_vectors(
-        d, [&](std::int64_t j,
-               auto part) __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
-            const __m512 dy = load(r.dy + j, part), h = normalised(norm, load(r.sum + j, part));
-            const __m512 g = _mm512_mul_ps(dy, load(r.gamma + j, part));
-            total_g = _mm512_add_ps(total_g, g);
-            total_gh = _mm512_fmadd_ps(g, h, total_gh);
-            store(r.dgamma + j, _mm512_fmadd_ps(dy, h, load(r.dgamma + j, part)), part);
-            store(r.dbeta + j, _mm512_add_ps(dy, load(r.dbeta + j, part)), part);
-        });
+        d, [&](std::int64_t j, auto part)
+               __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
+                   const __m512 dy = load(r.dy + j, part);
+                   // Behind the row h may be infinite, and infinity times zero is NaN.
+                   const __m512 h =
+                       _mm512_maskz_mov_ps(mask_of(part), normalised(norm, load(r.sum + j, part)));
+                   const __m512 g = _mm512_mul_ps(dy, load(r.gamma + j, part));
+                   total_g = _mm512_add_ps(total_g, g);
+                   total_gh = _mm512_fmadd_ps(g, h, total_gh);
+                   store(r.dgamma + j, _mm512_fmadd_ps(dy, h, load(r.dgamma + j, part)), part);
+                   store(r.dbeta + j, _mm512_add_ps(dy, load(r.dbeta + j, part)), part);
+               });
     const auto count = static_cast<float>(d);
     const __m512 mean_g = _mm512_set1_ps(_mm512_reduce_add_ps(total_g) / count);
     const __m512 mean_gh = _mm512_set1_ps(_mm512_reduce_add_ps(total_gh) / count);
