@@ -194,9 +194,9 @@ void store(const float* from, int stride, HostMatrix<T> m, std::int64_t first, i
     }
 }
 
-// A head's attended values of a task before their division by `sum`; rows are `stride` floats
-// apart. `maximum` is the largest score of each query, and `sum` that of its exponentials less the
-// maximum.
+// A head's attended values of a task before their division by `sum`. Rows are `stride` floats
+// apart. `maximum` is the largest score of each query, and `sum` is the sum of its
+// exp(score - maximum).
 struct Attended {
     float* rows;
     int stride;

@@ -6,7 +6,7 @@
 namespace lockstep::kernels::cpu::avx512 {
 
 bool usable() noexcept {
-    // oneDNN takes a lock to tell.
+    // The answer does not change, and kernels ask for every row.
     static const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
     return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
 }

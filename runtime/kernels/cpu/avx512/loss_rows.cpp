@@ -25,6 +25,22 @@ template <class T>
     return {_mm512_reduce_max_ps(largest), _mm512_reduce_add_ps(sum)};
 }
 
+// Returns the sum of e^(x - shift), and calls keep(j, power, part) for each vector of powers.
+template <class T, class Keep>
+[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline float sum_powers(
+    const T* x, std::int64_t n, float shift, const Keep& keep) noexcept {
+    const __m512 shifts = _mm512_set1_ps(shift);
+    __m512 sum = _mm512_setzero_ps();
+    for_vectors(
+        n, [&](std::int64_t j, auto part)
+               __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
+                   const __m512 power = exponential(_mm512_sub_ps(load(x + j, part), shifts));
+                   sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(mask_of(part), power));
+                   keep(j, power, part);
+               });
+    return _mm512_reduce_add_ps(sum);
+}
+
 }  // namespace
 
 [[gnu::target("arch=x86-64-v4,avx512bf16")]] LargestAndSum largest_and_sum(
@@ -39,30 +55,18 @@ template <class T>
 [[gnu::target("arch=x86-64-v4,avx512bf16")]] float sum_of_exponentials(const bf16* x,
                                                                        std::int64_t n,
                                                                        float shift) noexcept {
-    const __m512 shifts = _mm512_set1_ps(shift);
-    __m512 sum = _mm512_setzero_ps();
-    for_vectors(
-        n, [&](std::int64_t j, auto part)
-               __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
-                   const __m512 power = exponential(_mm512_sub_ps(load(x + j, part), shifts));
-                   sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(mask_of(part), power));
-               });
-    return _mm512_reduce_add_ps(sum);
+    return sum_powers(x, n, shift,
+                      [&](std::int64_t, __m512, auto)
+                          __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)){});
 }
 
 [[gnu::target("arch=x86-64-v4,avx512bf16")]] float exponentiate(const float* x, float* y,
                                                                 std::int64_t n,
                                                                 float shift) noexcept {
-    const __m512 shifts = _mm512_set1_ps(shift);
-    __m512 sum = _mm512_setzero_ps();
-    for_vectors(
-        n, [&](std::int64_t j, auto part)
-               __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
-                   const __m512 power = exponential(_mm512_sub_ps(load(x + j, part), shifts));
-                   sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(mask_of(part), power));
-                   store(y + j, power, part);
-               });
-    return _mm512_reduce_add_ps(sum);
+    return sum_powers(
+        x, n, shift,
+        [&](std::int64_t j, __m512 power, auto part) __attribute__((
+            target("arch=x86-64-v4,avx512bf16"), always_inline)) { store(y + j, power, part); });
 }
 
 [[gnu::target("arch=x86-64-v4,avx512bf16")]] void gradient_row(bf16* x, std::int64_t n, float shift,

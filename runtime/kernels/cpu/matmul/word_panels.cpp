@@ -135,7 +135,8 @@ bool multiplies_words<float>() noexcept {
         if (second != nullptr)
             for (; left >= panel_columns; left -= panel_columns, to += panel) {
                 interleave(first, second, to);
-                interleave(first + 32, second + 32, to + panel_columns);
+                interleave(first + vector_elements<bf16>, second + vector_elements<bf16>,
+                           to + panel_columns);
                 first += panel_columns;
                 second += panel_columns;
             }

@@ -12,11 +12,8 @@ namespace lockstep::kernels::cpu {
 
 namespace {
 
-constexpr int lanes = 16;
+using avx512::lanes;
 
-// Bytes of a row of words of a panel.
-template <class T>
-constexpr std::int64_t panel_row = panel_columns* word_elements<T>;
 template <class T>
 constexpr std::int64_t vector_elements = lanes* word_elements<T>;
 
@@ -123,7 +120,7 @@ template <class C, int rows, int vectors>
 
 template <int rows, int vectors, class Factors, class C>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
-    const Factors& factors, HostMatrix<C> c, Into into) noexcept {
+    const Factors& factors, Into into, HostMatrix<C> c) noexcept {
     constexpr std::int64_t line_elements = 64 / sizeof(C);
     if (into == Into::add)
         for (std::int64_t i = 0; i < c.rows; ++i)
@@ -132,16 +129,6 @@ template <int rows, int vectors, class Factors, class C>
     Sums<rows, vectors> sums = {};  // a loop of zeros would make GCC 12 keep them in memory
     add_products(factors, c.rows, sums);
     write(sums, c, into);
-}
-
-template <class Factors, class C>
-[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate(
-    const Factors& factors, HostMatrix<C> c, Into into) noexcept {
-    const std::int64_t vectors = (c.cols + lanes - 1) / lanes;
-    if (vectors == 4) return calculate<4, 4>(factors, c, into);
-    if (vectors == 3) return calculate<4, 3>(factors, c, into);
-    if (vectors == 2) return calculate<8, 2>(factors, c, into);
-    calculate<8, 1>(factors, c, into);
 }
 
 template <int rows, int vectors>
@@ -165,46 +152,53 @@ template <int rows, int vectors>
     write(sums, c, Into::overwrite);
 }
 
-}  // namespace
-
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<bf16>& factors,
-                                                                HostMatrix<float> c,
-                                                                Into into) noexcept {
-    calculate(factors, c, into);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<bf16>& factors,
-                                                                HostMatrix<bf16> c,
-                                                                Into into) noexcept {
-    calculate(factors, c, into);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<float>& factors,
-                                                                HostMatrix<float> c,
-                                                                Into into) noexcept {
-    calculate(factors, c, into);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<bf16>& factors,
-                                                                HostMatrix<float> c,
-                                                                Into into) noexcept {
-    calculate(factors, c, into);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<bf16>& factors,
-                                                                HostMatrix<bf16> c,
-                                                                Into into) noexcept {
-    calculate(factors, c, into);
-}
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<float>& factors,
-                                                                HostMatrix<float> c,
-                                                                Into into) noexcept {
-    calculate(factors, c, into);
-}
-
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_layer_tile(
-    const RowFactors<bf16>& factors, const LayerEnd& end, HostMatrix<bf16> c) noexcept {
+// `end` is Into or LayerEnd.
+template <class Factors, class End, class C>
+[[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void calculate_tile(
+    const Factors& factors, const End& end, HostMatrix<C> c) noexcept {
     const std::int64_t vectors = (c.cols + lanes - 1) / lanes;
     if (vectors == 4) return calculate<4, 4>(factors, end, c);
     if (vectors == 3) return calculate<4, 3>(factors, end, c);
     if (vectors == 2) return calculate<8, 2>(factors, end, c);
     calculate<8, 1>(factors, end, c);
+}
+
+}  // namespace
+
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<bf16>& factors,
+                                                                HostMatrix<float> c,
+                                                                Into into) noexcept {
+    calculate_tile(factors, into, c);
+}
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<bf16>& factors,
+                                                                HostMatrix<bf16> c,
+                                                                Into into) noexcept {
+    calculate_tile(factors, into, c);
+}
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const PanelFactors<float>& factors,
+                                                                HostMatrix<float> c,
+                                                                Into into) noexcept {
+    calculate_tile(factors, into, c);
+}
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<bf16>& factors,
+                                                                HostMatrix<float> c,
+                                                                Into into) noexcept {
+    calculate_tile(factors, into, c);
+}
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<bf16>& factors,
+                                                                HostMatrix<bf16> c,
+                                                                Into into) noexcept {
+    calculate_tile(factors, into, c);
+}
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_tile(const RowFactors<float>& factors,
+                                                                HostMatrix<float> c,
+                                                                Into into) noexcept {
+    calculate_tile(factors, into, c);
+}
+
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void multiply_layer_tile(
+    const RowFactors<bf16>& factors, const LayerEnd& end, HostMatrix<bf16> c) noexcept {
+    calculate_tile(factors, end, c);
 }
 
 }  // namespace lockstep::kernels::cpu
