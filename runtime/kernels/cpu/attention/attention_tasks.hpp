@@ -136,45 +136,40 @@ inline float score_scale(int head_dim) noexcept {
 // One head's columns of the operands of attention_forward().
 template <class T>
 struct ForwardHead {
-    ForwardHead(const AttentionForward<T, HostSpace>& o, int head)
-        : mask(o.shape.mask), dropout(o.dropout, head) {
-        const int d = o.shape.head_dim;
-        const std::int64_t column = std::int64_t{head} * d;
-        q = o.q.columns(column, d);
-        k = o.k.columns(column, d);
-        v = o.v.columns(column, d);
-    }
+    template <class Operands>
+    ForwardHead(const Operands& o, int head)
+        : mask(o.shape.mask),
+          dropout(o.dropout, head),
+          q(columns_of(o, o.q, head)),
+          k(columns_of(o, o.k, head)),
+          v(columns_of(o, o.v, head)) {}
     int dim() const noexcept { return static_cast<int>(q.cols); }
 
     Mask mask;
     HeadDropout dropout;
     HostMatrix<const T> q, k, v;
+
+protected:
+    template <class Operands, class U>
+    static HostMatrix<U> columns_of(const Operands& o, HostMatrix<U> matrix, int head) {
+        return matrix.columns(std::int64_t{head} * o.shape.head_dim, o.shape.head_dim);
+    }
 };
 
 // One head's columns of the operands of attention_backward().
 template <class T>
-struct BackwardHead {
+struct BackwardHead : ForwardHead<T> {
     BackwardHead(const AttentionBackward<T, HostSpace>& o, int head)
-        : mask(o.shape.mask),
-          dropout(o.dropout, head),
-          log_sum_exp(o.log_sum_exp.data() + head * o.q.rows) {
-        const int d = o.shape.head_dim;
-        const std::int64_t column = std::int64_t{head} * d;
-        q = o.q.columns(column, d);
-        k = o.k.columns(column, d);
-        v = o.v.columns(column, d);
-        out = o.out.columns(column, d);
-        d_out = o.d_out.columns(column, d);
-        dq = o.dq.columns(column, d);
-        dk = o.dk.columns(column, d);
-        dv = o.dv.columns(column, d);
-    }
-    int dim() const noexcept { return static_cast<int>(q.cols); }
+        : ForwardHead<T>(o, head),
+          log_sum_exp(o.log_sum_exp.data() + head * o.q.rows),
+          out(this->columns_of(o, o.out, head)),
+          d_out(this->columns_of(o, o.d_out, head)),
+          dq(this->columns_of(o, o.dq, head)),
+          dk(this->columns_of(o, o.dk, head)),
+          dv(this->columns_of(o, o.dv, head)) {}
 
-    Mask mask;
-    HeadDropout dropout;
     const float* log_sum_exp;  // of the batch's rows
-    HostMatrix<const T> q, k, v, out, d_out;
+    HostMatrix<const T> out, d_out;
     HostMatrix<T> dq, dk, dv;
 };
 
