@@ -45,6 +45,16 @@ run 0 --only kernels,programs
 page_has '^| \[kernels\].* | not run: skipped: no GPU is visible |'
 page_has '^| \[programs\].* | passed |'
 
+# A library may come from elsewhere than the bundle only where the system's own is preferred.
+mkdir "$root"/lib/{glibc,fallback}
+touch "$root/lib/fallback/libOpenCL.so.1"
+loader_finds() { executable "$root/lib/glibc/ld-linux-x86-64.so.2" "echo '$1 => /elsewhere/$1'"; }
+loader_finds libOpenCL.so.1
+run 0 --only programs
+loader_finds libhdf5.so.103
+run 1 --only programs
+grep -q 'libhdf5.so.103 => /elsewhere' "$root/out/page.md" || wrong "the page does not name the strange library"
+
 # Our own attention would pass for cuDNN's.
 machine 'cuDNN | none: libcudnn.so.9 cannot be opened |'
 tests kernels_cuda_tests

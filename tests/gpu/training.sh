@@ -4,11 +4,11 @@ source "$here/ranks.sh"
 # In a dry run several ranks are the CPU's, and a step that sets device=cuda has one rank on an emulated GPU.
 if [ "$mode" = gpu ]; then device=cuda; else device=cpu; fi
 
-# prepare_data [ROWS]: dialogues of Shakespeare, in the folder data.
+# prepare_data [ROWS [SHARDS]]: dialogues of Shakespeare, in the folder data.
 prepare_data() {
     head -n "${1:-600}" "$root/examples/shakespeare/train.txt" > train.txt
     with_libraries show "$root/bin/lockstep" prepare --format parlai --dict-lower true --input train.txt \
-        --shards 2 --out data > prepare.log 2>&1 || failed "the data could not be prepared" prepare.log
+        --shards "${2:-2}" --out data > prepare.log 2>&1 || failed "the data could not be prepared" prepare.log
 }
 
 small_model=(-m transformer/generator --n-layers 2 --n-heads 4 --embedding-size 64 --ffn-size 128 --dropout 0.1

@@ -76,10 +76,15 @@ void NcclSession::end() {
     comm_ = nullptr;
 }
 
-// Waits for the result of a call that may still be in progress. It releases the lock between looks
-// so that other threads can look and abort.
+// Waits for the result of a call that may still be in progress: ncclCommSplit returns success even
+// then, so that the communicator itself is asked. It releases the lock between looks so that other
+// threads can look and abort.
 ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_t result,
                                  Clock::time_point until, const std::string& what) {
+    const auto ask = [&] {
+        library_.check(library_.get_async_error(comm_, &result), "ncclCommGetAsyncError", comm_);
+    };
+    if (result == ncclSuccess) ask();
     for (int looks = 0; result == ncclInProgress; ++looks) {
         if (Clock::now() > until)
             throw Error(ErrorKind::peer, what + ": no answer from the other ranks for " +
@@ -90,7 +95,7 @@ ncclResult_t NcclSession::settle(std::unique_lock<std::mutex>& lock, ncclResult_
         if (pause.count() > 0) std::this_thread::sleep_for(pause);
         lock.lock();
         if (failure_) std::rethrow_exception(failure_);
-        library_.check(library_.get_async_error(comm_, &result), "ncclCommGetAsyncError", comm_);
+        ask();
     }
     return result;
 }

@@ -93,6 +93,11 @@ TEST_CASE("an emulated capture takes in the streams that wait for it, and wants 
         return cudaStreamWaitEvent(ctx.stream(), event.raw(), 0);
     };
     CHECK(end_after(ctx, cudaSuccess, joined) == cudaSuccess);
+    const auto without_work = [&] {
+        ctx.order(ctx.stream(), ctx.copy_stream());
+        return cudaSuccess;
+    };
+    CHECK(end_after(ctx, cudaSuccess, without_work) == cudaSuccess);
     CHECK(status_of(ctx.copy_stream()) == cudaStreamCaptureStatusNone);
     CHECK(values.values() == std::vector<int>{0});
     CHECK(cudaEventQuery(event.raw()) == cudaErrorCapturedEvent);

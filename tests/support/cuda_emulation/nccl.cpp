@@ -231,7 +231,8 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t* par
     comm->world->splittings[comm->next_splitting++].colours[comm->rank] = {colour, key};
     comm->colour = colour;
     comm->part = part;
-    return ncclInProgress;
+    *part = nullptr;
+    return ncclSuccess;  // as NCCL 2.28 does, although the parent is in progress
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
     emulated_call(__func__);

@@ -229,11 +229,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (stream->capture && stream->capture != capture)
         return broken(*capture, cudaErrorStreamCaptureMerge);
     stream->capture = capture;
-    for (const auto& [other, count] : event->after) {
-        int& seen = capture->streams[stream][other];
-        seen = std::max(seen, count);
-    }
-    if (stream != capture->origin) progress(*capture, stream);
+    EmulatedProgress& own = capture->streams[stream];
+    for (const auto& [other, count] : event->after) own[other] = std::max(own[other], count);
     return capture->broken ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -81,6 +81,11 @@ TEST_CASE("a graph names what cannot be in it, and the context goes on") {
     };
     refused([&] { device::Buffer<float, CudaSpace> buffer(4); }, "cudaMalloc failed");
     refused([&] { ctx.scratch<float>(std::size_t{1} << 20); }, "cudaStreamSynchronize failed");
-    refused([&] { ctx.order(ctx.stream(), ctx.copy_stream()); }, "cudaStreamEndCapture failed");
+    refused(
+        [&] {
+            ctx.order(ctx.stream(), ctx.copy_stream());
+            cudaMemsetAsync(x.data(), 0, sizeof(float), ctx.copy_stream());
+        },
+        "cudaStreamEndCapture failed");
     refused([&] { throw Error(ErrorKind::contract, "work stopped"); }, "work stopped");
 }
