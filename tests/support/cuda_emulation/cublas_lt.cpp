@@ -116,10 +116,14 @@ bool epilogue_fits(const cublasLtMatmulDescOpaque_t& op, const cublasLtMatrixLay
                    const cublasLtMatrixLayoutOpaque_t& d) {
     if (has_bias(op.epilogue) && (op.bias == nullptr || a.type != d.type)) return false;
     if (op.epilogue == CUBLASLT_EPILOGUE_BGRADB && op.bias == nullptr) return false;
-    if (!has_aux(op.epilogue)) return true;
-    const std::int64_t multiple = is_relu(op.epilogue) ? 128 : 8;
-    return op.aux != nullptr && aligned(op.aux, 16) && op.aux_stride % multiple == 0 &&
-           op.aux_stride >= static_cast<std::int64_t>(d.rows);
+    return !has_aux(op.epilogue) ||
+           (op.aux != nullptr && op.aux_stride >= static_cast<std::int64_t>(d.rows));
+}
+
+// cuBLASLt 13.1 finds algorithms for what its documentation excludes, and their kernels fail.
+bool aux_is_aligned(const cublasLtMatmulDescOpaque_t& op) {
+    return !has_aux(op.epilogue) ||
+           (aligned(op.aux, 16) && op.aux_stride % (is_relu(op.epilogue) ? 128 : 8) == 0);
 }
 
 float gelu(float x) {
@@ -327,6 +331,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
     if (!shapes_fit(op, *a, *b, *d) || !epilogue_fits(op, *a, *d) ||
         algorithm->number == broken_algorithm || workspace_bytes < algorithm->workspace_bytes)
         return CUBLAS_STATUS_INVALID_VALUE;
+    if (!aux_is_aligned(op)) return CUBLAS_STATUS_EXECUTION_FAILED;
     for (const void* address : {a_data, b_data, c_data, static_cast<const void*>(d_data)})
         if (!aligned(address, algorithm->alignment)) return CUBLAS_STATUS_INVALID_VALUE;
     const Extent result = extent(d_data, *d);

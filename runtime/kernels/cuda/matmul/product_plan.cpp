@@ -98,6 +98,16 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const CublasLt& library,
     return preference;
 }
 
+// cuBLASLt's documentation asks for this of what an epilogue reads and writes beside C.
+// cuBLASLt 13.1 finds algorithms without it, and their kernels end the context at a misaligned
+// address.
+bool aux_is_aligned(const ProductShape& shape) {
+    const bool is_mask =
+        shape.epilogue == Epilogue::relu || shape.epilogue == Epilogue::relu_backward;
+    return !shape.has_aux ||
+           (shape.aux_stride % (is_mask ? 128 : 8) == 0 && shape.aux_alignment >= 16);
+}
+
 }  // namespace
 
 ProductPlan describe(const CublasLt& library, const ProductShape& shape) {
@@ -126,6 +136,7 @@ ProductPlan describe(const CublasLt& library, const ProductShape& shape) {
 std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const ProductShape& shape,
                                              const ProductOperands& at, ProductPlan& plan,
                                              int max_algorithms) {
+    if (!aux_is_aligned(shape)) return {};
     set_addresses(library, plan, at);
     cublasLtMatmulPreferenceOpaque_t preference = preference_for(library, shape);
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(max_algorithms));

@@ -100,6 +100,26 @@ TEST_CASE(
             }
 }
 
+TEST_CASE("gelu of a width that no epilogue takes goes by a kernel of its own") {
+    CudaContext ctx(0);
+    constexpr std::int64_t crooked = 42;  // what gelu is applied to has rows of whole 8 values
+    const OnDevice x(ctx, random_numbers<bf16>(rows * in, 1)),
+        w(ctx, random_numbers<bf16>(crooked * in, 2)), bias(ctx, random_numbers<bf16>(crooked, 3));
+    const auto forward = [&](Fusion fusion) {
+        ctx.cached<ProductSettings>().fusion = fusion;
+        const OnDevice h(ctx, unwritten<bf16>(rows * crooked)),
+            y(ctx, unwritten<bf16>(rows * crooked));
+        kernels::linear_activation_forward<bf16>(ctx, {.x = x.matrix(rows, in),
+                                                       .w = w.matrix(crooked, in),
+                                                       .bias = bias.view(),
+                                                       .site = {Activation::gelu_tanh, {}, {}},
+                                                       .hidden = h.matrix(rows, crooked),
+                                                       .y = y.matrix(rows, crooked)});
+        return to_doubles(y.values());
+    };
+    CHECK(forward(Fusion::always) == forward(Fusion::never));
+}
+
 TEST_CASE("a micro-batch without tokens has no gradient before an activation") {
     CudaContext ctx(0);
     ctx.cached<ProductSettings>().fusion = Fusion::always;
