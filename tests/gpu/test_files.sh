@@ -1,5 +1,6 @@
 # Sourced: a program's tests, each file of them in a process of its own, so that what breaks one file's GPU context
-# leaves the others; several at once, since most of their time the host is busy.
+# leaves the others; several at once, since most of their time the host is busy. With cases_at_once=N a process has at
+# most N of the file's cases.
 
 at_once=$(nproc)
 [ "$at_once" -le 8 ] || at_once=8
@@ -24,7 +25,7 @@ leave_out() {
 
 # by_file PROGRAM WORDS [DOCTEST ARGUMENT...]: the tests after WORDS; adds a table to table.md, fails where one fails.
 by_file() {
-    local program=$1 words=$2 file why listed
+    local program=$1 words=$2 file why listed count first last
     shift 2
     cases_of "$program" "$@" > cases
     [ "$listed" != 77 ] || not_run "$(tail -n 1 list)"
@@ -33,8 +34,12 @@ by_file() {
     # Attention's first, which last longest.
     # shellcheck disable=SC2013 # No name of a file has a blank.
     for file in $(cut -f 1 cases | awk '!seen[$0]++ { print !/attention/ "\t" $0 }' | sort -s -k 1,1n | cut -f 2); do
-        while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n || true; done
-        one_file "$program" "$words" "$file" "$@" &
+        count=$(grep -c "^$file	" cases)
+        for ((first = 1; first <= count; first += ${cases_at_once:-count})); do
+            last=$((first + ${cases_at_once:-count} - 1))
+            while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n || true; done
+            one_file "$program" "$words" "$file" $first $((last < count ? last : count)) "$@" &
+        done
     done
     wait
     ! grep -q '| FAILED' table.md || failed "see the tests that failed"
@@ -44,10 +49,12 @@ by_file() {
 
 time_left() { echo $((seconds - SECONDS - 5)); }
 
-# Written by its own end, so that the step's end finds a whole table.
+# one_file PROGRAM WORDS FILE FIRST LAST [DOCTEST ARGUMENT...]: these cases of the file. Written by its own end, so that
+# the step's end finds a whole table.
 one_file() {
-    local program=$1 words=$2 file=$3 begin=$SECONDS left why verdict=passed code=0
-    shift 3
+    local program=$1 words=$2 file=$3 first=$4 last=$5 begin=$SECONDS left why verdict=passed code=0 name=$3
+    shift 5
+    [ -z "${cases_at_once:-}" ] || name+=", $first to $last"
     left=$(time_left)
     why=$(sed -n "s/^$file	//p" left_out 2> /dev/null || true)
     if [ -n "$why" ]; then
@@ -55,29 +62,31 @@ one_file() {
     elif [ "$left" -lt $least_s ]; then
         verdict='not done'
     else
-        before="timeout --kill-after=2 $left $words" run_tests "$program" "$@" "--source-file=*/$file" > "$file.log" 2>&1 || code=$?
+        before="timeout --kill-after=2 $left $words" run_tests "$program" "$@" "--source-file=*/$file" \
+            "--first=$first" "--last=$last" > "$name.log" 2>&1 || code=$?
         # Whatever runs the tests for us might lose their exit code.
-        [ $code != 0 ] || grep -q '^\[doctest\] Status: SUCCESS' "$file.log" || code="0, but no result"
+        [ $code != 0 ] || grep -q '^\[doctest\] Status: SUCCESS' "$name.log" || code="0, but no result"
         case $code in
             0) ;;
-            124 | 137) verdict="not done: $(last_case "$file.log")" ;;
+            124 | 137) verdict="not done: $(last_case "$name.log")" ;;
             *)
-                verdict="FAILED: exit code $code; each alone: $(failing_cases "$program" "$words" "$file" "$@")"
-                { echo "--- $file"; tail -n 60 "$file.log"; } >&3
+                verdict="FAILED: exit code $code; each alone: $(failing_cases "$program" "$words" "$file" "$first" "$last" "$@")"
+                { echo "--- $name"; tail -n 60 "$name.log"; } >&3
                 ;;
         esac
     fi
-    printf '| %s | %s | %s | %s |\n' "$file" "$verdict" "$(grep -c "^$file	" cases)" $((SECONDS - begin)) >> table.md
+    printf '| %s | %s | %s | %s |\n' "$name" "$verdict" $((last - first + 1)) $((SECONDS - begin)) >> table.md
 }
 
 last_case() { { grep -o 'TEST CASE: .*' "$1" || echo 'no test has failed so far'; } | tail -n 1; }
 
-# Those of the file's test cases that fail in a process of their own.
+# Those of the file's test cases FIRST to LAST that fail in a process of their own.
 failing_cases() {
-    local program=$1 words=$2 file=$3 number=0 failing=0 name left code names=''
-    shift 3
+    local program=$1 words=$2 file=$3 first=$4 last=$5 number=0 failing=0 name left code names=''
+    shift 5
     while IFS=$'\t' read -r _ name; do
         number=$((number + 1))
+        [ $number -ge "$first" ] && [ $number -le "$last" ] || continue
         left=$(time_left)
         [ "$left" -ge 2 ] || { names+=', no time for the others'; break; }
         code=0
@@ -87,5 +96,6 @@ failing_cases() {
         failing=$((failing + 1))
         names+=", \"$name\""
     done < <(grep "^$file	" cases)
+    number=$((last - first + 1))
     if [ $failing = $number ]; then echo "all $number fail"; else echo "$failing of $number fail$names"; fi
 }

@@ -13,7 +13,7 @@ using namespace kernels::cuda;
 
 template <class T>
 struct Tiles {
-    alignas(16) T a[16][16], b[16][16];
+    alignas(16) T a[16][16], b[16][16], unread[16][8];
 };
 
 template <Stored b_stored, class T>
@@ -24,7 +24,7 @@ __global__ void multiply_kernel(const T* a, const T* b, float* c) {
     copy16_async(&tiles.a[lane / 2][lane % 2 * 8], a + lane * 8);
     const unsigned element = lane * 8 % 128;
     copy16_async_if(lane < 16,
-                    lane < 16 ? &tiles.b[element / b_cols][element % b_cols] : &tiles.b[15][8],
+                    lane < 16 ? &tiles.b[element / b_cols][element % b_cols] : tiles.unread[lane - 16],
                     b + element);
     end_copy_group();
     wait_copies<0>();
