@@ -23,9 +23,10 @@ __global__ void multiply_kernel(const T* a, const T* b, float* c) {
     constexpr unsigned b_cols = b_stored == Stored::as_is ? 8 : 16;
     copy16_async(&tiles.a[lane / 2][lane % 2 * 8], a + lane * 8);
     const unsigned element = lane * 8 % 128;
-    copy16_async_if(lane < 16,
-                    lane < 16 ? &tiles.b[element / b_cols][element % b_cols] : tiles.unread[lane - 16],
-                    b + element);
+    copy16_async_if(
+        lane < 16,
+        lane < 16 ? &tiles.b[element / b_cols][element % b_cols] : tiles.unread[lane - 16],
+        b + element);
     end_copy_group();
     wait_copies<0>();
     __syncwarp();
