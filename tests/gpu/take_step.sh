@@ -8,7 +8,7 @@ trap 'cut_off=yes; [ -z "$running" ] || kill -TERM "$running" 2> /dev/null || tr
 # last_words FOLDER: of what a step that did not finish wrote to last.
 last_words() {
     local file
-    for file in $(ls -t "$1" | grep '\.log$\|^output$\|^errors$' | head -n 3); do
+    ls -t "$1" | grep '\.log$\|^output$\|^errors$' | head -n 3 | while read -r file; do
         echo "--- $file"
         tail -n 20 "$1/$file"
     done

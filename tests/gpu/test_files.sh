@@ -54,7 +54,7 @@ time_left() { echo $((seconds - SECONDS - 5)); }
 one_file() {
     local program=$1 words=$2 file=$3 first=$4 last=$5 begin=$SECONDS left why verdict=passed code=0 name=$3
     shift 5
-    [ -z "${cases_at_once:-}" ] || name+=", $first to $last"
+    [ -z "${cases_at_once:-}" ] || name+=:$first-$last
     left=$(time_left)
     why=$(sed -n "s/^$file	//p" left_out 2> /dev/null || true)
     if [ -n "$why" ]; then
