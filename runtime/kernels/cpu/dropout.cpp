@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/dropout.hpp"
 
+#include "runtime/kernels/cpu/avx512/dropout_rows.hpp"
+#include "runtime/kernels/cpu/avx512/floats.hpp"
 #include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/vector_math.hpp"
@@ -26,9 +28,13 @@ template <class T>
     const cpu::RowMask& mask, const float* x, float* y, std::int64_t d) {
     mask_row(mask, x, y, d);
 }
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void dropout_row(
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void portable_dropout_row(
     const cpu::RowMask& mask, const bf16* x, bf16* y, std::int64_t d) {
     mask_row(mask, x, y, d);
+}
+void dropout_row(const cpu::RowMask& mask, const bf16* x, bf16* y, std::int64_t d) {
+    if (cpu::avx512::usable()) return cpu::avx512::dropout_row(mask, 0, x, y, d);
+    portable_dropout_row(mask, x, y, d);
 }
 
 }  // namespace

@@ -112,29 +112,20 @@ template <class T>
     }
 }
 
-}  // namespace
-
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void residual_row(
-    const RowMask& mask, const float* x, const float* branch, float* sum, std::int64_t d) {
-    residual(mask, x, branch, sum, d);
-}
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void residual_row(
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void portable_residual_row(
     const RowMask& mask, const bf16* x, const bf16* branch, bf16* sum, std::int64_t d) {
     residual(mask, x, branch, sum, d);
 }
-
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments norm_row(
-    const float* x, const float* gamma, const float* beta, float epsilon, float* y,
-    std::int64_t d) {
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments portable_norm_row(
+    const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y, std::int64_t d) {
     return normalise(x, gamma, beta, epsilon, y, d);
 }
-namespace {
 
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
     const NormGradients<float>& row, Moments moments, std::int64_t d) {
     backward(row, moments, d);
 }
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void portable_gradient_row(
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void gradient_row(
     const NormGradients<bf16>& row, Moments moments, std::int64_t d) {
     backward(row, moments, d);
 }
@@ -148,21 +139,32 @@ namespace {
     branch(mask, row, d);
 }
 
-// What is left when dx is known.
 template <class T>
-void finish_row(const RowMask& mask, const NormGradients<T>& row, std::int64_t d) {
+void portable_backward_row(const RowMask& mask, const NormGradients<T>& row, Moments moments,
+                           std::int64_t d) {
+    gradient_row(row, moments, d);
     branch_row(mask, row, d);
     if (row.dbias != nullptr)
         add_to_sums(row.d_branch == nullptr ? row.dx : row.d_branch, row.dbias, d);
 }
 
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments portable_norm_row(
-    const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y, std::int64_t d) {
-    return normalise(x, gamma, beta, epsilon, y, d);
-}
-
 }  // namespace
 
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void residual_row(
+    const RowMask& mask, const float* x, const float* branch, float* sum, std::int64_t d) {
+    residual(mask, x, branch, sum, d);
+}
+void residual_row(const RowMask& mask, const bf16* x, const bf16* branch, bf16* sum,
+                  std::int64_t d) {
+    if (avx512::usable()) return avx512::residual_row(mask, x, branch, sum, d);
+    portable_residual_row(mask, x, branch, sum, d);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] Moments norm_row(
+    const float* x, const float* gamma, const float* beta, float epsilon, float* y,
+    std::int64_t d) {
+    return normalise(x, gamma, beta, epsilon, y, d);
+}
 Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsilon, bf16* y,
                  std::int64_t d) {
     if (avx512::usable()) return avx512::norm_row(x, gamma, beta, epsilon, y, d);
@@ -171,22 +173,12 @@ Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsil
 
 void norm_backward_row(const RowMask& mask, const NormGradients<float>& row, Moments moments,
                        std::int64_t d) {
-    gradient_row(row, moments, d);
-    finish_row(mask, row, d);
+    portable_backward_row(mask, row, moments, d);
 }
-
 void norm_backward_row(const RowMask& mask, const NormGradients<bf16>& row, Moments moments,
                        std::int64_t d) {
-    if (avx512::usable() && row.d_branch == nullptr)
-        return avx512::norm_backward_row(row, moments, d);
-    if (avx512::usable()) {
-        NormGradients<bf16> without_bias = row;
-        without_bias.dbias = nullptr;
-        avx512::norm_backward_row(without_bias, moments, d);
-    } else {
-        portable_gradient_row(row, moments, d);
-    }
-    finish_row(mask, row, d);
+    if (avx512::usable()) return avx512::norm_backward_row(mask, row, moments, d);
+    portable_backward_row(mask, row, moments, d);
 }
 
 }  // namespace lockstep::kernels::cpu

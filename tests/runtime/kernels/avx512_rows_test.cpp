@@ -216,7 +216,8 @@ TEST_CASE("the norm by hand is its formula, and its backward the derivative") {
         auto dx = nines<bf16>(d);
         auto dgamma = nines<float>(d), dbeta = nines<float>(d), dbias = nines<float>(d);
         const bf16* const added = d % 2 == 0 ? d_sum.data() : nullptr;
-        avx512::norm_backward_row({dy.data(), added, x.data(), gamma.data(), dx.data(), nullptr,
+        avx512::norm_backward_row({},
+                                  {dy.data(), added, x.data(), gamma.data(), dx.data(), nullptr,
                                    dgamma.data(), dbeta.data(), d % 3 > 0 ? dbias.data() : nullptr},
                                   moments, d);
         check_row(
@@ -245,7 +246,8 @@ TEST_CASE("the norm's backward by hand is finite for equal huge values") {
         std::vector<float> dgamma(d), dbeta(d);
         const Moments moments =
             avx512::norm_row(x.data(), gamma.data(), gamma.data(), 1e-5f, y.data(), d);
-        avx512::norm_backward_row({dy.data(), nullptr, x.data(), gamma.data(), dx.data(), nullptr,
+        avx512::norm_backward_row({},
+                                  {dy.data(), nullptr, x.data(), gamma.data(), dx.data(), nullptr,
                                    dgamma.data(), dbeta.data(), nullptr},
                                   moments, d);
         for (const bf16 v : dx) CHECK(to_double(v) == 0);

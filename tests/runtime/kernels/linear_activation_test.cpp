@@ -9,6 +9,7 @@
 
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
+#include "tests/support/reference/dropout_reference.hpp"
 
 using namespace lockstep;
 using namespace lockstep::tests;
@@ -57,33 +58,29 @@ TEST_CASE_TEMPLATE("a layer with relu is its formula, in one matrix or in two", 
     }
 }
 
-TEST_CASE_TEMPLATE("a layer with relu and dropout drops", T, float, bf16) {
+TEST_CASE_TEMPLATE("a layer with relu drops what its mask names", T, float, bf16) {
     Layer<T> layer;
     StepState state;
     state.seed = 3;
+    const Dropout site{0.5f, 7, &state};
     CpuContext ctx(2);
     const std::vector<std::uint32_t> row_numbers(rows, 1);
     std::vector<std::int32_t> positions(rows);
     for (std::int64_t i = 0; i < rows; ++i) positions[i] = static_cast<std::int32_t>(i);
-    linear_activation_forward<T>(ctx,
-                                 {.x = {layer.x.data(), rows, in},
-                                  .w = {layer.w.data(), out, in},
-                                  .bias = const_view_of(layer.bias),
-                                  .site = {Activation::relu,
-                                           {0.5f, 7, &state},
-                                           {const_view_of(row_numbers), const_view_of(positions)}},
-                                  .hidden = {layer.y.data(), rows, out},
-                                  .y = {layer.y.data(), rows, out}});
-    std::int64_t kept = 0, dropped = 0;
-    for (std::int64_t e = 0; e < rows * out; ++e) {
-        const double expected = std::max(layer.hidden_at(e / out, e % out), 0.0);
-        if (expected < 0.1) continue;
-        const double actual = to_double(layer.y[e]);
-        (actual == 0 ? dropped : kept) += 1;
-        if (actual != 0) REQUIRE(close(actual, 2 * expected, dtype_of<T>, in, 8));
-    }
-    CHECK(kept > rows * out / 8);
-    CHECK(dropped > rows * out / 8);
+    linear_activation_forward<T>(
+        ctx,
+        {.x = {layer.x.data(), rows, in},
+         .w = {layer.w.data(), out, in},
+         .bias = const_view_of(layer.bias),
+         .site = {Activation::relu, site, {const_view_of(row_numbers), const_view_of(positions)}},
+         .hidden = {layer.y.data(), rows, out},
+         .y = {layer.y.data(), rows, out}});
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < out; ++j) {
+            const double expected =
+                std::max(layer.hidden_at(i, j), 0.0) * dropout_factor(site, 1, positions[i], j);
+            REQUIRE(close(to_double(layer.y[i * out + j]), expected, dtype_of<T>, in, 8));
+        }
 }
 
 TEST_CASE("a layer of other shapes is refused") {

@@ -118,7 +118,7 @@ TEST_CASE("pairs give layers whose bits do not depend on the number of threads")
                 const HostMatrix<const bf16> from(x.data(), rows, in, stride);
                 REQUIRE(layer_of_pairs(ctx, from, {w.data(), out, in},
                                        biased ? const_view_of(bias) : HostView<const bf16>(),
-                                       rectifier, {y.data(), rows, out, out + 1}));
+                                       {rectifier}, {y.data(), rows, out, out + 1}));
                 for (std::int64_t e = 0; e < rows * out; e += 37) {
                     const std::int64_t i = e / out, j = e % out;
                     const double actual = to_double(y[i * (out + 1) + j]);
@@ -150,7 +150,7 @@ TEST_CASE("pairs give layers whose last tile has any number of vectors") {
     for (const std::int64_t out : {448 + 9, 448 + 25, 448 + 42, 448 + 48, 448 + 52}) {
         CAPTURE(out);
         std::vector<bf16> y(static_cast<std::size_t>(rows * stride), bf16(9.0f));
-        REQUIRE(layer_of_pairs(ctx, {x.data(), rows, in}, {w.data(), out, in}, {}, Rectifier::none,
+        REQUIRE(layer_of_pairs(ctx, {x.data(), rows, in}, {w.data(), out, in}, {}, {},
                                {y.data(), rows, out, stride}));
         for (std::int64_t i = 0; i < rows; ++i) {
             for (std::int64_t j = 448; j < out; ++j) {
@@ -181,8 +181,8 @@ TEST_CASE("pairs are left to oneDNN where it is faster, or where they would not 
     CHECK_FALSE(input(1024, 65, 128));    // half of the second panel would be empty
     const auto layer = [&](std::int64_t rows, std::int64_t in, std::int64_t out) {
         std::vector<bf16> y(static_cast<std::size_t>(rows * out));
-        return layer_of_pairs(ctx, {zeros.data(), rows, in}, {zeros.data(), out, in}, {},
-                              Rectifier::none, {y.data(), rows, out});
+        return layer_of_pairs(ctx, {zeros.data(), rows, in}, {zeros.data(), out, in}, {}, {},
+                              {y.data(), rows, out});
     };
     CHECK(layer(256, 128, 256));
     CHECK_FALSE(layer(255, 128, 256));

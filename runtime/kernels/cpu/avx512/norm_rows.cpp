@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/kernels/cpu/avx512/floats.hpp"
+#include "runtime/kernels/cpu/avx512/masked_vectors.hpp"
 
 namespace lockstep::kernels::cpu::avx512 {
 
@@ -70,8 +71,21 @@ struct Norm {
     return {mean, rstd};
 }
 
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void residual_row(const RowMask& mask, const bf16* x,
+                                                               const bf16* branch, bf16* sum,
+                                                               std::int64_t d) noexcept {
+    for_masked_vectors(
+        mask, 0, d,
+        [&](std::int64_t j, auto part, auto masked)
+            __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
+                const __m512 b = masked(load(branch + j, part));
+                store(sum + j, _mm512_add_ps(load(x + j, part), b), part);
+            });
+}
+
 // The formula is that of norm_rows.cpp beside this folder.
-[[gnu::target("arch=x86-64-v4,avx512bf16")]] void norm_backward_row(const NormGradients<bf16>& row,
+[[gnu::target("arch=x86-64-v4,avx512bf16")]] void norm_backward_row(const RowMask& mask,
+                                                                    const NormGradients<bf16>& row,
                                                                     Moments moments,
                                                                     std::int64_t d) noexcept {
     const NormGradients<bf16> r = row;
@@ -93,17 +107,19 @@ struct Norm {
     const auto count = static_cast<float>(d);
     const __m512 mean_g = _mm512_set1_ps(_mm512_reduce_add_ps(total_g) / count);
     const __m512 mean_gh = _mm512_set1_ps(_mm512_reduce_add_ps(total_gh) / count);
-    for_vectors(
-        d, [&](std::int64_t j,
-               auto part) __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
-            const __m512 h = normalised(norm, load(r.sum + j, part));
-            __m512 g = _mm512_fmsub_ps(load(r.dy + j, part), load(r.gamma + j, part), mean_g);
-            g = _mm512_mul_ps(_mm512_fnmadd_ps(h, mean_gh, g), norm.rstd);
-            if (r.d_sum != nullptr) g = _mm512_add_ps(g, load(r.d_sum + j, part));
-            const __m512 dx = store_rounded(r.dx + j, g, part);
-            if (r.dbias != nullptr)
-                store(r.dbias + j, _mm512_add_ps(dx, load(r.dbias + j, part)), part);
-        });
+    for_masked_vectors(
+        r.d_branch == nullptr ? RowMask() : mask, 0, d,
+        [&](std::int64_t j, auto part, auto masked)
+            __attribute__((target("arch=x86-64-v4,avx512bf16"), always_inline)) {
+                const __m512 h = normalised(norm, load(r.sum + j, part));
+                __m512 g = _mm512_fmsub_ps(load(r.dy + j, part), load(r.gamma + j, part), mean_g);
+                g = _mm512_mul_ps(_mm512_fnmadd_ps(h, mean_gh, g), norm.rstd);
+                if (r.d_sum != nullptr) g = _mm512_add_ps(g, load(r.d_sum + j, part));
+                __m512 seen = store_rounded(r.dx + j, g, part);
+                if (r.d_branch != nullptr) seen = store_rounded(r.d_branch + j, masked(seen), part);
+                if (r.dbias != nullptr)
+                    store(r.dbias + j, _mm512_add_ps(seen, load(r.dbias + j, part)), part);
+            });
 }
 
 }  // namespace lockstep::kernels::cpu::avx512

@@ -56,7 +56,7 @@ void linear_forward(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<const T> 
                     HostView<const T> bias, HostMatrix<T> y) {
     cpu::check_layer(x, w, bias, y);
     if constexpr (std::is_same_v<T, bf16>) {
-        if (cpu::layer_of_pairs(ctx, x, w, bias, cpu::Rectifier::none, y)) return;
+        if (cpu::layer_of_pairs(ctx, x, w, bias, {}, y)) return;
     }
     cpu::multiply(ctx, {x.rows, w.rows, w.cols, cpu::factor(x), cpu::transposed(w), bias.data(),
                         y.data, dtype_of<T>, y.stride, Into::overwrite, forward_method(x.rows)});

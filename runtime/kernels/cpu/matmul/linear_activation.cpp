@@ -12,10 +12,11 @@ namespace lockstep::kernels {
 template <class T>
 void linear_activation_forward(CpuContext& ctx, const LinearActivationForward<T, HostSpace>& o) {
     if constexpr (std::is_same_v<T, bf16>) {
-        const bool plain_relu = o.site.f == Activation::relu && !o.site.dropout.active();
-        if (plain_relu && o.hidden.data == o.y.data) {
+        if (o.site.f == Activation::relu && o.hidden.data == o.y.data) {
             cpu::check_layer(o.x, o.w, o.bias, o.y);
-            if (cpu::layer_of_pairs(ctx, o.x, o.w, o.bias, cpu::Rectifier::relu, o.y)) return;
+            const cpu::AfterProduct after{cpu::Rectifier::relu, cpu::row_mask(o.site.dropout),
+                                          o.site.coordinates};
+            if (cpu::layer_of_pairs(ctx, o.x, o.w, o.bias, after, o.y)) return;
         }
     }
     separate_activation_forward(ctx, o);

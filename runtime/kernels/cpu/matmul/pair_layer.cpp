@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "runtime/kernels/cpu/avx512/dropout_rows.hpp"
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
 #include "runtime/kernels/cpu/matmul/weight_chunks.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
@@ -14,8 +15,9 @@ namespace {
 struct Part {
     HostMatrix<const bf16> x, w;
     const bf16* bias;
-    Rectifier rectifier;
     HostMatrix<bf16> y;
+    std::int64_t first_output;
+    const AfterProduct& after;
 };
 
 // Multiplies rows of x by a panel of weights, of which y has the columns.
@@ -25,6 +27,17 @@ void multiply_panel(HostMatrix<const bf16> x, const bf16* panel, const LayerEnd&
     for (std::int64_t i = 0; i < x.rows; i += step)
         multiply_layer_tile({x.data + i * x.stride, x.stride, panel, x.cols / 2}, end,
                             y.rows_from(i, std::min(step, x.rows - i)));
+}
+
+// Masks some of the part's y, whose first element is row `row` of x and output `output` of the
+// layer.
+void drop(const AfterProduct& after, std::int64_t row, std::int64_t output, HostMatrix<bf16> y) {
+    if (after.mask.threshold == 0) return;
+    for (std::int64_t i = 0; i < y.rows; ++i) {
+        bf16* const values = y.data + i * y.stride;
+        avx512::dropout_row(at(after.mask, after.coordinates, row + i), output, values, values,
+                            y.cols);
+    }
 }
 
 // `panels` has room for the panels of chunk_columns() outputs, or of all if there are fewer.
@@ -40,9 +53,11 @@ void multiply_part(const Part& p, bf16* panels) noexcept {
                 bf16 bias[panel_columns] = {};
                 if (p.bias != nullptr) std::copy_n(p.bias + first + j, width, bias);
                 multiply_panel(p.x.rows_from(i, rows), panels + j / panel_columns * panel,
-                               {p.bias == nullptr ? nullptr : bias, p.rectifier},
+                               {p.bias == nullptr ? nullptr : bias, p.after.rectifier},
                                p.y.rows_from(i, rows).columns(first + j, width));
             }
+            drop(p.after, i, p.first_output + first,
+                 p.y.rows_from(i, rows).columns(first, columns));
         }
     }
 }
@@ -59,7 +74,7 @@ bool suits_layer(std::int64_t rows, HostMatrix<const bf16> w, std::int64_t threa
 
 // The threads divide the outputs, so that no weight is packed twice.
 bool layer_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> x, HostMatrix<const bf16> w,
-                    HostView<const bf16> bias, Rectifier rectifier, HostMatrix<bf16> y) {
+                    HostView<const bf16> bias, const AfterProduct& after, HostMatrix<bf16> y) {
     const std::int64_t threads = ctx.threads();
     if (!multiplies_words<bf16>() || !suits_layer(x.rows, w, threads)) return false;
     const std::int64_t columns = std::min(chunk_columns(x.cols), w.rows);
@@ -72,7 +87,7 @@ bool layer_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> x, HostMatri
             std::min(w.rows, panels_of(w.rows) * (thread + 1) / threads * panel_columns);
         multiply_part(
             {x, w.rows_from(first, end - first), bias.empty() ? nullptr : bias.data() + first,
-             rectifier, y.columns(first, end - first)},
+             y.columns(first, end - first), first, after},
             panels + thread * elements);
     });
     return true;

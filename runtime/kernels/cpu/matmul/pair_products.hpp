@@ -4,6 +4,7 @@
 #include "runtime/core/bf16.hpp"
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
+#include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
 #include "runtime/kernels/into.hpp"
 
 // A linear layer in bf16 and its gradients from pairs (word_tile.hpp), which come 2 to 23 % faster
@@ -12,9 +13,18 @@
 // each source says when they do.
 namespace lockstep::kernels::cpu {
 
-// Calculates y [rows, out] = rectifier(x [rows, in] * w^T + bias). The bias may be empty.
+// What a layer does after its product and its bias. The mask, which needs the coordinates of x's
+// rows where it drops anything, is that of y's columns.
+struct AfterProduct {
+    Rectifier rectifier = Rectifier::none;
+    RowMask mask = {};
+    TokenCoordinates<HostSpace> coordinates = {};
+};
+
+// Calculates y [rows, out] = mask * rectifier(x [rows, in] * w^T + bias). The bias may be empty. y
+// is rounded before and after the mask, as by two kernels.
 bool layer_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> x, HostMatrix<const bf16> w,
-                    HostView<const bf16> bias, Rectifier rectifier, HostMatrix<bf16> y);
+                    HostView<const bf16> bias, const AfterProduct& after, HostMatrix<bf16> y);
 
 // Calculates dx [rows, in] = or += dy [rows, out] * w [out, in].
 bool input_gradient_of_pairs(device::CpuContext& ctx, HostMatrix<const bf16> dy,

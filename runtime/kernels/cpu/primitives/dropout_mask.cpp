@@ -33,6 +33,31 @@ struct RoundKeys {
             words[round][1] = static_cast<std::uint32_t>(key >> 32) + round * weyl1;
         }
     }
+    std::uint64_t of(int round, int half) const noexcept {
+        return static_cast<std::uint64_t>(words[round][half]);
+    }
+};
+
+// The words of a row's counters differ only in the last one, so that most of the first three rounds
+// is the same for all of them. Word w of round r's result is the sum (without carry) of `r``w` here
+// and of what depends on the counter.
+struct RowStart {
+    long long first2, second0, third0, third1, third2;
+
+    RowStart(const RowMask& mask, const RoundKeys& keys) noexcept {
+        const auto low = [](std::uint64_t x) { return x & 0xFFFFFFFFu; };
+        std::uint64_t a = std::uint64_t{mask.site} * multiplier0;
+        std::uint64_t b = std::uint64_t{mask.position} * multiplier1;
+        const std::uint64_t c0 = low((b >> 32) ^ mask.row ^ keys.of(0, 0));
+        first2 = static_cast<long long>(low((a >> 32) ^ keys.of(0, 1)));
+        second0 = static_cast<long long>(low(b ^ keys.of(1, 0)));
+        const std::uint64_t c3 = low(a);
+        a = c0 * multiplier0;
+        b = low((a >> 32) ^ c3 ^ keys.of(1, 1)) * multiplier1;
+        third0 = static_cast<long long>(low((b >> 32) ^ keys.of(2, 0)));
+        third1 = static_cast<long long>(low(b));
+        third2 = static_cast<long long>(low(a ^ keys.of(2, 1)));
+    }
 };
 
 // These compute philox() for several counters at once. Words are kept in 64-bit lanes, of which
@@ -76,16 +101,23 @@ struct FourCounters {
 };
 
 struct EightCounters {
-    static constexpr int counters = 8;
+    static constexpr int counters = 8, width = 4 * counters;
     __m512i c0, c1, c2, c3;
 
+    // Computes the first three rounds. What all counters of a row share is in `row`.
     [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void begin(
-        const RowMask& mask, std::int64_t counter) noexcept {
-        c0 = _mm512_set1_epi64(mask.site);
-        c1 = _mm512_set1_epi64(mask.row);
-        c2 = _mm512_set1_epi64(mask.position);
-        c3 =
+        const RowStart& row, std::int64_t counter) noexcept {
+        const __m512i n =
             _mm512_add_epi64(_mm512_set1_epi64(counter), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
+        const __m512i first = _mm512_xor_si512(n, _mm512_set1_epi64(row.first2));
+        const __m512i b = _mm512_mul_epu32(first, _mm512_set1_epi64(multiplier1));
+        const __m512i second =
+            _mm512_xor_si512(_mm512_srli_epi64(b, 32), _mm512_set1_epi64(row.second0));
+        const __m512i a = _mm512_mul_epu32(second, _mm512_set1_epi64(multiplier0));
+        c0 = _mm512_xor_si512(b, _mm512_set1_epi64(row.third0));
+        c1 = _mm512_set1_epi64(row.third1);
+        c2 = _mm512_xor_si512(_mm512_srli_epi64(a, 32), _mm512_set1_epi64(row.third2));
+        c3 = a;
     }
     [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void turn(
         const long long (&keys)[2]) noexcept {
@@ -135,24 +167,33 @@ struct EightCounters {
     }
 }
 
+// Groups of counters wait for their products, so several take turns.
+template <int groups>
+[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void write_groups(
+    const RowMask& mask, const RoundKeys& keys, const RowStart& row, std::int64_t counter,
+    float* factors) noexcept {
+    EightCounters group[groups];
+#pragma GCC unroll 4
+    for (int i = 0; i < groups; ++i) group[i].begin(row, counter + i * EightCounters::counters);
+#pragma GCC unroll 7
+    for (int round = 3; round < rounds; ++round)
+#pragma GCC unroll 4
+        for (int i = 0; i < groups; ++i) group[i].turn(keys.words[round]);
+#pragma GCC unroll 4
+    for (int i = 0; i < groups; ++i) group[i].store(mask, factors + i * EightCounters::width);
+}
+
 [[gnu::target("arch=x86-64-v4")]] void write_v4(const RowMask& given, std::int64_t first,
                                                 std::int64_t columns, float* factors) noexcept {
     const RowMask mask = given;  // a copy, which the stores of factors cannot change
     const RoundKeys keys(mask.key);
-    constexpr std::int64_t width = EightCounters::counters * 4;
-    static_assert(mask_columns % (2 * width) == 0);
-    for (std::int64_t j = 0; j < columns; j += 2 * width) {
-        EightCounters one, other;
-        one.begin(mask, (first + j) / 4);
-        other.begin(mask, (first + j + width) / 4);
-#pragma GCC unroll 10
-        for (const auto& round : keys.words) {
-            one.turn(round);
-            other.turn(round);
-        }
-        one.store(mask, factors + j);
-        other.store(mask, factors + j + width);
-    }
+    const RowStart row(mask, keys);
+    constexpr std::int64_t width = EightCounters::width;
+    static_assert(mask_columns == 2 * width);
+    std::int64_t j = 0;
+    for (; columns - j > 2 * width; j += 4 * width)
+        write_groups<4>(mask, keys, row, (first + j) / 4, factors + j);
+    if (j < columns) write_groups<2>(mask, keys, row, (first + j) / 4, factors + j);
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ inline RowMask row_mask(const Dropout& dropout) {
 }
 
 // Writes factors[j] for j < columns: the factor of column first + j, either `scale` or 0. `first`
-// is a multiple of mask_columns. Elements up to the next multiple after `columns` may be written.
+// is a multiple of 4. Elements up to the next multiple of mask_columns after `columns` may be
+// written.
 void mask_factors(const RowMask& mask, std::int64_t first, std::int64_t columns,
                   float* factors) noexcept;
 
