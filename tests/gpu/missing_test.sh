@@ -48,7 +48,7 @@ page_has '^| \[programs\].* | passed |'
 # A library may come from elsewhere than the bundle only where the system's own is preferred.
 mkdir "$root"/lib/{glibc,fallback}
 touch "$root/lib/fallback/libOpenCL.so.1"
-loader_finds() { executable "$root/lib/glibc/ld-linux-x86-64.so.2" "echo '$1 => /elsewhere/$1'"; }
+loader_finds() { executable "$root/lib/glibc/ld-linux-x86-64.so.2" "printf '\t%s\n' '$1 => /elsewhere/$1'"; }
 loader_finds libOpenCL.so.1
 run 0 --only programs
 loader_finds libhdf5.so.103
@@ -70,7 +70,7 @@ tests comm_cuda_tests 'echo "not run: the tests of 2 ranks, since NCCL wants a G
 program distributed_launch "echo 'Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 17000'; exit 1"
 run 0 --only nccl,allreduce
 page_has '^| \[nccl\].* | passed, but not run: the tests of 2 ranks'
-page_has '^| \[allreduce\].* | not run: there is one GPU, and NCCL refuses two ranks on it: Duplicate GPU'
+page_has '^| \[allreduce\].* | not run: there are 1 GPUs, and NCCL refuses 2 ranks on them: Duplicate GPU'
 
 # The memory decides the batches of the largest model.
 program bench_train_step 'echo "{\"tokens_per_s\": 1000}"'

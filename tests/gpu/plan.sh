@@ -1,7 +1,7 @@
 # Sourced: the steps in their order, each with the most seconds that it takes. All of a run's fit into its time, with
 # what unpacking and looking at the machine take. What a run leaves of its time goes to the steps of the next ones.
 first_run=(programs:20 doctor:15 kernels:150 gradients:35 graphs:40 overflow:15 nccl:30 speed:205)
-second_run=(curves:50 ranks:50 kill:50 bench_kernels:90 trace:60 allreduce:40 speed_ragged:170)
+second_run=(curves:50 ranks:70 kill:50 bench_kernels:70 trace:60 allreduce:40 speed_ragged:170)
 third_run=(memcheck:100 racecheck:110 speed_large:300)
 steps=("${first_run[@]}" "${second_run[@]}" "${third_run[@]}")
 seconds_of_a_run=530

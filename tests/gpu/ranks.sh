@@ -16,9 +16,9 @@ said_of_sharing() {
     ! share_a_gpu "$1" || printf '\n%s ranks on one GPU, which NCCL takes for hosts: by sockets, not by NVLink.\n' "$1"
 }
 
-# not_run_if_refused FILE: NCCL need not let ranks share a GPU.
+# not_run_if_refused FILE [RANKS]: NCCL need not let ranks (2) share a GPU.
 not_run_if_refused() {
     local line
     line=$(grep -i 'duplicate gpu\|invalid usage' "$1" | tail -n 1) || return 0
-    ! share_a_gpu 2 || not_run "there is one GPU, and NCCL refuses two ranks on it: $line"
+    ! share_a_gpu "${2:-2}" || not_run "there are $(gpus) GPUs, and NCCL refuses ${2:-2} ranks on them: $line"
 }

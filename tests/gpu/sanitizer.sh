@@ -28,9 +28,9 @@ sanitize() {
     [ -n "$words" ] || not_run "there is no compute-sanitizer here"
     [ "$mode" = gpu ] || some=("--source-file=*/index_test.cpp")
     if [ "$1" = racecheck ]; then
-        # It takes a hundred times as long, and fails in cuBLASLt's kernels for Hopper, which are not ours.
+        # Under racecheck a test takes a hundred times as long. It fails in cuBLASLt's kernels for Hopper by itself.
         local cases_at_once=4 file
-        for file in linear_test.cpp linear_activation_test.cpp product_test.cpp; do
+        [ "$mode" = dry ] || for file in linear_test.cpp linear_activation_test.cpp product_test.cpp; do
             printf '%s\t%s\n' $file "racecheck fails in cuBLASLt's kernels" >> left_out
         done
     fi

@@ -5,10 +5,10 @@ running=''
 # Whoever ends the run gets a page with what there is.
 trap 'cut_off=yes; [ -z "$running" ] || kill -TERM "$running" 2> /dev/null || true' TERM INT HUP
 
-# last_words FOLDER: of what a step that did not finish wrote to last.
+# last_words FOLDER: of what a step that did not finish wrote to last, if anything.
 last_words() {
     local file
-    ls -t "$1" | grep '\.log$\|^output$\|^errors$' | head -n 3 | while read -r file; do
+    ls -t "$1" | { grep '\.log$\|^output$\|^errors$' || true; } | sed 3q | while read -r file; do
         echo "--- $file"
         tail -n 20 "$1/$file"
     done

@@ -25,7 +25,7 @@ leave_out() {
 
 # by_file PROGRAM WORDS [DOCTEST ARGUMENT...]: the tests after WORDS; adds a table to table.md, fails where one fails.
 by_file() {
-    local program=$1 words=$2 file why listed count first last
+    local program=$1 words=$2 file why listed count at_most first last
     shift 2
     cases_of "$program" "$@" > cases
     [ "$listed" != 77 ] || not_run "$(tail -n 1 list)"
@@ -35,8 +35,10 @@ by_file() {
     # shellcheck disable=SC2013 # No name of a file has a blank.
     for file in $(cut -f 1 cases | awk '!seen[$0]++ { print !/attention/ "\t" $0 }' | sort -s -k 1,1n | cut -f 2); do
         count=$(grep -c "^$file	" cases)
-        for ((first = 1; first <= count; first += ${cases_at_once:-count})); do
-            last=$((first + ${cases_at_once:-count} - 1))
+        at_most=${cases_at_once:-$count}
+        ! grep -qs "^$file	" left_out || at_most=$count
+        for ((first = 1; first <= count; first += at_most)); do
+            last=$((first + at_most - 1))
             while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n || true; done
             one_file "$program" "$words" "$file" $first $((last < count ? last : count)) "$@" &
         done
@@ -44,7 +46,7 @@ by_file() {
     wait
     ! grep -q '| FAILED' table.md || failed "see the tests that failed"
     [ ! -f left_out ] || while IFS=$'\t' read -r file why; do echo "$file was not run: $why"; done < left_out > but
-    ! grep -q '| not done' table.md || incomplete "$(grep -c '| not done' table.md) files of tests were not done in $seconds s"
+    ! grep -q '| not done' table.md || incomplete "$(grep -c '| not done' table.md) of the table's rows were not done in $seconds s"
 }
 
 time_left() { echo $((seconds - SECONDS - 5)); }
@@ -54,9 +56,9 @@ time_left() { echo $((seconds - SECONDS - 5)); }
 one_file() {
     local program=$1 words=$2 file=$3 first=$4 last=$5 begin=$SECONDS left why verdict=passed code=0 name=$3
     shift 5
-    [ -z "${cases_at_once:-}" ] || name+=:$first-$last
     left=$(time_left)
     why=$(sed -n "s/^$file	//p" left_out 2> /dev/null || true)
+    [ -z "${cases_at_once:-}" ] || [ -n "$why" ] || name+=:$first-$last
     if [ -n "$why" ]; then
         verdict="not run: $why"
     elif [ "$left" -lt $least_s ]; then

@@ -27,6 +27,11 @@ grep -q '^for another run: --only curves,' "$root/said" || wrong "the screen doe
 run 0 --only curves --seconds 45
 page_has '^| \[curves\].* | passed |'
 
+# A step that is incomplete and has left no file.
+step curves "echo 'half of it'; exit 76"
+run 1 --only curves
+page_has '^| \[curves\].* | incomplete: half of it |'
+
 # Somebody ends the run.
 rm -r "$root/out"
 step kernels "echo 'figures so far' > table.md; echo 'the last words' > 'one part.log'; echo \$\$ > '$root/step'; sleep 600"

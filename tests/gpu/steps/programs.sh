@@ -2,12 +2,15 @@
 # Every program starts here, with the bundle's libraries, and with its glibc where this system's is older
 source "$(dirname "$0")/../step.sh"
 
-# What the loader finds nowhere, or elsewhere than in the bundle; of lib/fallback the system's own are preferred.
+# Of these a system's own are preferred.
+systems_own=$(cd "$root/lib/fallback" 2> /dev/null && printf '\t%s => /\n' *.so* || true)
+
+# What the loader finds nowhere, or elsewhere than in the bundle.
 strange_libraries() {
     "$1" bash -c '"$1/lib/glibc/ld-linux-x86-64.so.2" \
         --library-path "$1/lib:$1/lib/glibc:$LD_LIBRARY_PATH:$1/lib/fallback" --list "$1/libexec/${2##*/}"' \
         list "$root" "$2" 2>&1 | grep -v "=> $root/" | grep 'not found\|=>\|error' |
-        grep -vF "$(ls "$root/lib/fallback" | sed 's/$/ => \//')" || true
+        grep -vF "${systems_own:-no library}" || true
 }
 
 failed=0
