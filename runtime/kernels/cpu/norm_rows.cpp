@@ -140,7 +140,7 @@ template <class T>
 }
 
 template <class T>
-void portable_backward_row(const RowMask& mask, const NormGradients<T>& row, Moments moments,
+void backward_row_by_parts(const RowMask& mask, const NormGradients<T>& row, Moments moments,
                            std::int64_t d) {
     gradient_row(row, moments, d);
     branch_row(mask, row, d);
@@ -173,12 +173,12 @@ Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsil
 
 void norm_backward_row(const RowMask& mask, const NormGradients<float>& row, Moments moments,
                        std::int64_t d) {
-    portable_backward_row(mask, row, moments, d);
+    backward_row_by_parts(mask, row, moments, d);
 }
 void norm_backward_row(const RowMask& mask, const NormGradients<bf16>& row, Moments moments,
                        std::int64_t d) {
     if (avx512::usable()) return avx512::norm_backward_row(mask, row, moments, d);
-    portable_backward_row(mask, row, moments, d);
+    backward_row_by_parts(mask, row, moments, d);
 }
 
 }  // namespace lockstep::kernels::cpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cpu/avx512/dropout_rows.hpp"
 
+#include "runtime/kernels/cpu/avx512/floats.hpp"
 #include "runtime/kernels/cpu/avx512/masked_vectors.hpp"
 
 namespace lockstep::kernels::cpu::avx512 {

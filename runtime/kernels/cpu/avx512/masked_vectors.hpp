@@ -10,6 +10,7 @@
 // Vectors of a row of which dropout may drop elements.
 namespace lockstep::kernels::cpu::avx512 {
 
+// These are the types of `masked` without dropout and with it.
 struct AsIs {
     [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline __m512 operator()(
         __m512 v) const noexcept {
@@ -25,8 +26,9 @@ struct Times {
     }
 };
 
-// Calls body(j, part, masked) as for_vectors() does; masked(v) is a vector of the row's columns
-// from j on, times their dropout factors.
+// Calls body(j, part, masked) as for_vectors() does, for n elements that are the columns from
+// `first` on of the mask's row; `first` is a multiple of 4. masked(v) is v, a vector of the
+// elements from j on, times their dropout factors.
 template <class Body>
 [[gnu::target("arch=x86-64-v4,avx512bf16"), gnu::always_inline]] inline void for_masked_vectors(
     const RowMask& mask, std::int64_t first, std::int64_t n, const Body& body) noexcept {

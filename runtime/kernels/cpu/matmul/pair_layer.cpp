@@ -16,7 +16,7 @@ struct Part {
     HostMatrix<const bf16> x, w;
     const bf16* bias;
     HostMatrix<bf16> y;
-    std::int64_t first_output;
+    std::int64_t first_output;  // of the whole layer
     const AfterProduct& after;
 };
 
@@ -29,8 +29,9 @@ void multiply_panel(HostMatrix<const bf16> x, const bf16* panel, const LayerEnd&
                             y.rows_from(i, std::min(step, x.rows - i)));
 }
 
-// Masks some of the part's y, whose first element is row `row` of x and output `output` of the
-// layer.
+// Applies the mask to elements of y, of which the first belongs to row `row` and output `output` of
+// the whole layer. Panels begin at multiples of 4 outputs, as a mask needs it, and where pairs are
+// used rows by hand are, too.
 void drop(const AfterProduct& after, std::int64_t row, std::int64_t output, HostMatrix<bf16> y) {
     if (after.mask.threshold == 0) return;
     for (std::int64_t i = 0; i < y.rows; ++i) {

@@ -10,7 +10,7 @@ namespace {
 // Philox4x32's, as in runtime/core/philox.hpp.
 constexpr std::uint32_t multiplier0 = 0xD2511F53u, multiplier1 = 0xCD9E8D57u;
 constexpr std::uint32_t weyl0 = 0x9E3779B9u, weyl1 = 0xBB67AE85u;
-constexpr int rounds = 10;
+constexpr int rounds = 10, rounds_in_start = 3;
 
 void write_default(const RowMask& mask, std::int64_t first, std::int64_t columns,
                    float* factors) noexcept {
@@ -38,9 +38,10 @@ struct RoundKeys {
     }
 };
 
-// The words of a row's counters differ only in the last one, so that most of the first three rounds
-// is the same for all of them. Word w of round r's result is the sum (without carry) of `r``w` here
-// and of what depends on the counter.
+// Counters are {site, row, position, n}, and only n differs within a row. Much of what the first
+// three rounds compute is therefore the same for the whole row: this. The name says the round and
+// the word of its result that a part belongs to; the other part depends on n, and both are joined
+// by xor.
 struct RowStart {
     long long first2, second0, third0, third1, third2;
 
@@ -104,7 +105,7 @@ struct EightCounters {
     static constexpr int counters = 8, width = 4 * counters;
     __m512i c0, c1, c2, c3;
 
-    // Computes the first three rounds. What all counters of a row share is in `row`.
+    // Computes the first rounds_in_start rounds.
     [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline void begin(
         const RowStart& row, std::int64_t counter) noexcept {
         const __m512i n =
@@ -145,8 +146,7 @@ struct EightCounters {
     }
 };
 
-// Each of two groups of counters waits for its products, so the two take turns. The functions
-// differ in the attribute, which no template can take as a parameter.
+// Each of two groups of counters waits for its products, so the two take turns.
 [[gnu::target("arch=x86-64-v3")]] void write_v3(const RowMask& given, std::int64_t first,
                                                 std::int64_t columns, float* factors) noexcept {
     const RowMask mask = given;  // a copy, which the stores of factors cannot change
@@ -176,7 +176,7 @@ template <int groups>
 #pragma GCC unroll 4
     for (int i = 0; i < groups; ++i) group[i].begin(row, counter + i * EightCounters::counters);
 #pragma GCC unroll 7
-    for (int round = 3; round < rounds; ++round)
+    for (int round = rounds_in_start; round < rounds; ++round)
 #pragma GCC unroll 4
         for (int i = 0; i < groups; ++i) group[i].turn(keys.words[round]);
 #pragma GCC unroll 4

@@ -98,9 +98,9 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const CublasLt& library,
     return preference;
 }
 
-// cuBLASLt's documentation asks for this of what an epilogue reads and writes beside C.
-// cuBLASLt 13.1 finds algorithms without it, and their kernels end the context at a misaligned
-// address.
+// What an epilogue reads and writes beside C begins at 16 bytes, with rows of whole 8 values, a
+// mask's of 128 bits: so says cuBLASLt's documentation. cuBLASLt 13.1 finds algorithms for other
+// rows, too, and their kernels end the context at a misaligned address.
 bool aux_is_aligned(const ProductShape& shape) {
     const bool is_mask =
         shape.epilogue == Epilogue::relu || shape.epilogue == Epilogue::relu_backward;
@@ -136,7 +136,10 @@ ProductPlan describe(const CublasLt& library, const ProductShape& shape) {
 std::vector<cublasLtMatmulAlgo_t> candidates(const CublasLt& library, const ProductShape& shape,
                                              const ProductOperands& at, ProductPlan& plan,
                                              int max_algorithms) {
-    if (!aux_is_aligned(shape)) return {};
+    if (!aux_is_aligned(shape)) {
+        plan.found = CUBLAS_STATUS_NOT_SUPPORTED;
+        return {};
+    }
     set_addresses(library, plan, at);
     cublasLtMatmulPreferenceOpaque_t preference = preference_for(library, shape);
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(max_algorithms));
