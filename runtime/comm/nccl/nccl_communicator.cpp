@@ -229,10 +229,16 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::split(int colour) {
     const int blocks = context_.properties().for_collectives();
     if (blocks > 0) config.maxCTAs = blocks;
     // The new communicator exists once the old one has finished its part of the split.
-    session_->call("split", [&](ncclComm_t whole) {
-        return session_->library().split(whole, colour < 0 ? NCCL_SPLIT_NOCOLOR : colour, rank(),
-                                         &part, &config);
-    });
+    try {
+        session_->call("split", [&](ncclComm_t whole) {
+            return session_->library().split(whole, colour < 0 ? NCCL_SPLIT_NOCOLOR : colour,
+                                             rank(), &part, &config);
+        });
+    } catch (...) {
+        // NCCL may have made the part before it noticed what failed.
+        if (part != nullptr) session_->library().abort(part);
+        throw;
+    }
     if (part == nullptr) return nullptr;
     auto session =
         std::make_unique<NcclSession>(launcher_, context_.device(), timeout_ms_,

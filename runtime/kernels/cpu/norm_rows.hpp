@@ -9,7 +9,7 @@
 
 // These functions are the parts of the layer norm and of residual sums that work on one row of d
 // columns. They are compiled once per instruction set; those in bf16 are by hand for AVX-512 with
-// the instructions for bf16.
+// the instructions for bf16, where subnormal results become zero.
 namespace lockstep::kernels::cpu {
 
 // Computes sum = x + branch * mask. sum may be x or branch.

@@ -53,6 +53,10 @@ void check_row(const std::vector<T>& row, const Expected& expected, double slack
     REQUIRE(to_double(row.back()) == 9);
 }
 
+bool same_bits(const std::vector<bf16>& a, const std::vector<bf16>& b) {
+    return std::ranges::equal(a, b, {}, &bf16::bits, &bf16::bits);
+}
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double gelu(double x) {
     return x * sigmoid(2 * std::sqrt(2 / std::acos(-1)) * (x + 0.044715 * x * x * x));
@@ -234,6 +238,44 @@ TEST_CASE("the norm by hand is its formula, and its backward the derivative") {
             REQUIRE(dbias[j] == (d % 3 > 0 ? 9 + static_cast<float>(to_double(dx[j])) : 9));
         REQUIRE(dbias.back() == 9);
     });
+}
+
+TEST_CASE("the norm's rows by hand may have operands in one memory, and mask only a branch") {
+    if (not_usable()) return;
+    kernels::cpu::RowMask mask;
+    mask.threshold = 0x60000000u;
+    mask.scale = 1.6f;
+    for (const std::int64_t d : {1, 16, 33, 64, 513, 1100}) {
+        CAPTURE(d);
+        const auto x = random_numbers<bf16>(d, 1), branch = random_numbers<bf16>(d, 2),
+                   gamma = random_numbers<bf16>(d, 3);
+        std::vector<bf16> sum(x), into_x(x), into_branch(branch);
+        avx512::residual_row(mask, x.data(), branch.data(), sum.data(), d);
+        avx512::residual_row(mask, into_x.data(), branch.data(), into_x.data(), d);
+        avx512::residual_row(mask, x.data(), into_branch.data(), into_branch.data(), d);
+        CHECK(same_bits(into_x, sum));
+        CHECK(same_bits(into_branch, sum));
+
+        const Moments moments{0.1f, 0.9f};
+        std::vector<float> dgamma(d), dbeta(d), dbias(d);
+        const auto gradient = [&](const bf16* dy, const bf16* d_sum, bf16* dx, bf16* d_branch) {
+            std::ranges::fill(dbias, 0.0f);
+            avx512::norm_backward_row(mask,
+                                      {dy, d_sum, sum.data(), gamma.data(), dx, d_branch,
+                                       dgamma.data(), dbeta.data(), dbias.data()},
+                                      moments, d);
+        };
+        std::vector<bf16> dx(d), d_branch(d), into_dy(x), into_d_sum(branch);
+        gradient(x.data(), branch.data(), dx.data(), nullptr);
+        for (std::int64_t j = 0; j < d; ++j)
+            REQUIRE(dbias[j] == static_cast<float>(to_double(dx[j])));
+        gradient(into_dy.data(), branch.data(), into_dy.data(), d_branch.data());
+        CHECK(same_bits(into_dy, dx));
+        for (std::int64_t j = 0; j < d; ++j)
+            REQUIRE(dbias[j] == static_cast<float>(to_double(d_branch[j])));
+        gradient(x.data(), into_d_sum.data(), into_d_sum.data(), d_branch.data());
+        CHECK(same_bits(into_d_sum, dx));
+    }
 }
 
 // The mean times the inverse deviation is infinite behind the end of the row.

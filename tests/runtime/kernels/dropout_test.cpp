@@ -121,6 +121,10 @@ TEST_CASE("every variant that this processor can run draws Philox's mask") {
             mask.scale = 1.5F;
             const std::int64_t first = random.below(1600) * 4;
             const std::int64_t columns = 1 + random.below(300);
+            if (round % 5 == 0)  // a word that is the threshold is kept
+                mask.threshold = philox(
+                    {mask.site, mask.row, mask.position, static_cast<std::uint32_t>(first / 4)},
+                    mask.key)[0];
             const std::int64_t written =
                 (columns + cpu::mask_columns - 1) / cpu::mask_columns * cpu::mask_columns;
             std::vector<float> factors(static_cast<std::size_t>(written + 1), -1.0F);

@@ -9,12 +9,15 @@
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
+#include "tests/support/reference/dropout_reference.hpp"
 
 using namespace lockstep;
 using namespace lockstep::tests;
 using namespace lockstep::kernels::cpu;
 using device::CpuContext;
+using kernels::Dropout;
 using kernels::Into;
+using kernels::StepState;
 
 namespace {
 
@@ -160,6 +163,46 @@ TEST_CASE("pairs give layers whose last tile has any number of vectors") {
                 REQUIRE(close(to_double(y[i * stride + j]), expected, Dtype::bf16, in, 4));
             }
             for (std::int64_t j = out; j < stride; ++j) REQUIRE(to_double(y[i * stride + j]) == 9);
+        }
+    }
+}
+
+// With 128 inputs a thread has one chunk of outputs, wider than a piece of a mask; with 1,024
+// several.
+TEST_CASE("pairs mask a layer's outputs as a kernel after it would") {
+    if (without_pairs()) return;
+    constexpr std::int64_t rows = 300, most_in = 1024, out = 1210, stride = out + 5;
+    const auto x = random_numbers<bf16>(rows * most_in, 1),
+               w = random_numbers<bf16>(out * most_in, 2);
+    StepState state;
+    state.seed = 3;
+    const Dropout site{0.3f, 7, &state};
+    const Coordinates coordinates(rows);
+    for (const std::int64_t in : {std::int64_t{128}, most_in}) {
+        const auto layer = [&](int threads, const AfterProduct& after) {
+            CpuContext ctx(threads);
+            std::vector<bf16> y(static_cast<std::size_t>(rows * stride), bf16(9.0f));
+            REQUIRE(layer_of_pairs(ctx, {x.data(), rows, in}, {w.data(), out, in}, {}, after,
+                                   {y.data(), rows, out, stride}));
+            return y;
+        };
+        for (const int threads : {1, 2}) {
+            CAPTURE(in);
+            CAPTURE(threads);
+            const auto plain = layer(threads, {Rectifier::relu});
+            const auto masked =
+                layer(threads, {Rectifier::relu, row_mask(site), coordinates.view()});
+            for (std::int64_t i = 0; i < rows; ++i)
+                for (std::int64_t j = 0; j < stride; ++j) {
+                    const auto at = static_cast<std::size_t>(i * stride + j);
+                    const auto row = static_cast<std::size_t>(i);
+                    const double factor = j < out ? dropout_factor(site, coordinates.rows[row],
+                                                                   coordinates.positions[row], j)
+                                                  : 1;
+                    REQUIRE(close(to_double(masked[at]), factor * to_double(plain[at]), Dtype::bf16,
+                                  1, 1));
+                    if (j >= out) REQUIRE(to_double(masked[at]) == 9);
+                }
         }
     }
 }

@@ -203,3 +203,47 @@ TEST_CASE("a GPU that is alone needs no NCCL") {
         CHECK(lone->take_timings().empty());
     });
 }
+
+TEST_CASE("a split that fails leaves no part behind") {
+    run_as_threads(2, [](Communicator& host) {
+        {
+            Rank rank(host);
+            host.barrier("joined");
+            host.finish();
+            if (host.rank() == 1) emulated_nccl_remote_error();
+            host.barrier("an error is there");
+            host.finish();
+            const auto [kind, text] = thrown_by([&] { rank.nccl.split(0); });
+            CHECK(kind == ErrorKind::peer);
+            CHECK(contains(text, "split"));
+            host.barrier("both have failed");
+            host.finish();
+        }
+        host.barrier("both have left");
+        host.finish();
+    });
+    CHECK(left_behind() == 0);
+}
+
+TEST_CASE("an abort by another thread ends a split that waits for a rank") {
+    run_as_threads(2, [](Communicator& host) {
+        {
+            Rank rank(host);
+            if (host.rank() == 0) {
+                std::thread other([&] {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                    rank.nccl.abort(
+                        std::make_exception_ptr(Error(ErrorKind::peer, "rank 1 is lost")));
+                });
+                CHECK(thrown_by([&] { rank.nccl.split(0); }).second == "rank 1 is lost");
+                other.join();
+            }
+            host.barrier("rank 0 has given up");
+            host.finish();
+            if (host.rank() == 1) rank.nccl.give_up();
+        }
+        host.barrier("both have left");
+        host.finish();
+    });
+    CHECK(left_behind() == 0);
+}
