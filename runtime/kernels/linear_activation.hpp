@@ -6,7 +6,8 @@
 namespace lockstep::kernels {
 
 // These functions compute a linear layer and the activation that follows it. On GPUs they are one
-// kernel if cuBLASLt offers exactly this pair: for relu and gelu_tanh without dropout.
+// kernel if cuBLASLt offers exactly this pair: for relu and gelu_tanh without dropout. On CPUs relu
+// and its dropout are part of the product where that is of own code in bf16.
 
 // An activation that follows a linear layer.
 template <class Space>

@@ -70,7 +70,7 @@ tests comm_cuda_tests 'echo "not run: the tests of 2 ranks, since NCCL wants a G
 program distributed_launch "echo 'Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 17000'; exit 1"
 run 0 --only nccl,allreduce
 page_has '^| \[nccl\].* | passed, but not run: the tests of 2 ranks'
-page_has '^| \[allreduce\].* | not run: there are 1 GPUs, and NCCL refuses 2 ranks on them: Duplicate GPU'
+page_has '^| \[allreduce\].* | not run: NCCL refuses 2 ranks that share GPUs (visible: 1): Duplicate GPU'
 
 # The memory decides the batches of the largest model.
 program bench_train_step 'echo "{\"tokens_per_s\": 1000}"'

@@ -20,5 +20,5 @@ said_of_sharing() {
 not_run_if_refused() {
     local line
     line=$(grep -i 'duplicate gpu\|invalid usage' "$1" | tail -n 1) || return 0
-    ! share_a_gpu "${2:-2}" || not_run "there are $(gpus) GPUs, and NCCL refuses ${2:-2} ranks on them: $line"
+    ! share_a_gpu "${2:-2}" || not_run "NCCL refuses ${2:-2} ranks that share GPUs (visible: $(gpus)): $line"
 }

@@ -27,7 +27,7 @@ grep -q '^for another run: --only curves,' "$root/said" || wrong "the screen doe
 run 0 --only curves --seconds 45
 page_has '^| \[curves\].* | passed |'
 
-# A step that is incomplete and has left no file.
+# A step may be incomplete and leave no file.
 step curves "echo 'half of it'; exit 76"
 run 1 --only curves
 page_has '^| \[curves\].* | incomplete: half of it |'

@@ -2,7 +2,7 @@
 # Every program starts here, with the bundle's libraries, and with its glibc where this system's is older
 source "$(dirname "$0")/../step.sh"
 
-# Of these a system's own are preferred.
+# The system's own versions of these libraries are preferred to the bundle's.
 systems_own=$(cd "$root/lib/fallback" 2> /dev/null && printf '\t%s => /\n' *.so* || true)
 
 # What the loader finds nowhere, or elsewhere than in the bundle.

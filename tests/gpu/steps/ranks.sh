@@ -13,7 +13,7 @@ printf '| ranks | %s | loss | worst difference, of the loss |\n| --- | --- | ---
     'what they share' "$(first_and_last one)" > table.md
 apart=''
 
-# like_one RANKS WHAT OPTION...: a run of several ranks, which has the losses of one.
+# like_one RANKS WHAT OPTION...: starts a run of several ranks, which must have the losses of one rank.
 like_one() {
     local ranks=$1 what=$2 name=${2// /-} code difference
     shift 2

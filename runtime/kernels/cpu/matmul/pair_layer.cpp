@@ -30,8 +30,8 @@ void multiply_panel(HostMatrix<const bf16> x, const bf16* panel, const LayerEnd&
 }
 
 // Applies the mask to elements of y, of which the first belongs to row `row` and output `output` of
-// the whole layer. Panels begin at multiples of 4 outputs, as a mask needs it, and where pairs are
-// used rows by hand are, too.
+// the whole layer. A panel begins at a multiple of 4 outputs, as a mask needs it. Products of pairs
+// are used only where avx512::usable() is true.
 void drop(const AfterProduct& after, std::int64_t row, std::int64_t output, HostMatrix<bf16> y) {
     if (after.mask.threshold == 0) return;
     for (std::int64_t i = 0; i < y.rows; ++i) {

@@ -13,8 +13,8 @@
 // each source says when they do.
 namespace lockstep::kernels::cpu {
 
-// What a layer does after its product and its bias. The mask is dropout's, of y's columns;
-// coordinates[i] belongs to row i, and there may be none if nothing is dropped.
+// Describes the steps of a layer after its product and its bias. The mask is dropout's, of y's
+// columns; coordinates[i] belongs to row i, and there may be none if nothing is dropped.
 struct AfterProduct {
     Rectifier rectifier = Rectifier::none;
     RowMask mask = {};

@@ -38,10 +38,9 @@ struct RoundKeys {
     }
 };
 
-// Counters are {site, row, position, n}, and only n differs within a row. Much of what the first
-// three rounds compute is therefore the same for the whole row: this. The name says the round and
-// the word of its result that a part belongs to; the other part depends on n, and both are joined
-// by xor.
+// Counters are {site, row, position, n}, and only n differs within a row. This is the part of the
+// first three rounds that does not depend on n. A name says the round and the word of its result;
+// the word is this part xor a part that depends on n.
 struct RowStart {
     long long first2, second0, third0, third1, third2;
 

@@ -98,9 +98,10 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const CublasLt& library,
     return preference;
 }
 
-// What an epilogue reads and writes beside C begins at 16 bytes, with rows of whole 8 values, a
-// mask's of 128 bits: so says cuBLASLt's documentation. cuBLASLt 13.1 finds algorithms for other
-// rows, too, and their kernels end the context at a misaligned address.
+// cuBLASLt's documentation wants the matrix that an epilogue reads or writes beside C to begin at a
+// multiple of 16 bytes, with rows of whole 8 values, and a mask with rows of whole 128 bits.
+// cuBLASLt 13.1 finds algorithms for other rows, too, and their kernels end the context at a
+// misaligned address.
 bool aux_is_aligned(const ProductShape& shape) {
     const bool is_mask =
         shape.epilogue == Epilogue::relu || shape.epilogue == Epilogue::relu_backward;
