@@ -6,7 +6,6 @@
 #include "runtime/kernels/cpu/matmul/linear_checks.hpp"
 #include "runtime/kernels/cpu/matmul/matmul.hpp"
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
-#include "runtime/kernels/cpu/matmul/spread_rows.hpp"
 #include "runtime/kernels/cpu/primitives/column_sums.hpp"
 
 namespace lockstep::kernels {
@@ -34,21 +33,6 @@ Method forward_method(std::int64_t rows) {
     return rows >= rows_worth_a_copy ? Method::packed : Method::first;
 }
 
-// The general product of processors without AVX-512 reads w column by column. If its rows are a
-// power of two of bytes apart, a column maps to few sets of the caches; from 1 KiB on this costs 5
-// to 8 %. Weights of more than 16 MiB are not copied, to save memory.
-template <class T>
-HostMatrix<const T> spread_weights(CpuContext& ctx, HostMatrix<const T> w, std::int64_t rows) {
-    if constexpr (std::is_same_v<T, float>) {
-        constexpr std::int64_t least_row_bytes = 1024, max_bytes = std::int64_t{16} << 20;
-        const std::int64_t bytes = w.rows * w.cols * static_cast<std::int64_t>(sizeof(float));
-        if (rows >= rows_worth_a_copy && bytes <= max_bytes && !cpu::first_is_not_general() &&
-            cpu::rows_collide(w, least_row_bytes))
-            return cpu::spread_rows(ctx, w, cpu::ScratchMemory::Slot::factor_b);
-    }
-    return w;
-}
-
 }  // namespace
 
 template <class T>
@@ -70,9 +54,8 @@ void linear_backward_input(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<c
     if constexpr (std::is_same_v<T, bf16>) {
         if (cpu::input_gradient_of_pairs(ctx, dy, w, dx, into)) return;
     }
-    const auto read = spread_weights(ctx, w, dy.rows);
-    cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(read), nullptr,
-                        dx.data, dtype_of<T>, dx.stride, into, input_method(w, into)});
+    cpu::multiply(ctx, {dy.rows, w.cols, w.rows, cpu::factor(dy), cpu::factor(w), nullptr, dx.data,
+                        dtype_of<T>, dx.stride, into, input_method(w, into)});
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/kernels/cpu/avx2/float_product.hpp"
 #include "runtime/kernels/cpu/matmul/matmul.hpp"
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
 #include "runtime/kernels/cpu/matmul/spread_rows.hpp"
@@ -55,7 +56,7 @@ bool multiply_colliding(CpuContext& ctx, HostMatrix<const float> dy, HostMatrix<
                         HostMatrix<float> dw, Into into) {
     // If dy is a part of a wider matrix, oneDNN's first choice is the general product.
     const bool dense = dy.stride == dy.cols;
-    if (collides(dy) && dense && cpu::first_is_not_general())
+    if (collides(dy) && dense)
         multiply_rows(ctx, dy, x, dw, into, Method::first);
     else if (collides(dy) || collides(x))
         multiply_spread(ctx, dy, x, dw, into);
@@ -76,7 +77,9 @@ void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<c
         return;
     }
     if constexpr (std::is_same_v<T, float>) {
-        if (multiply_colliding(ctx, dy, x, dw, into)) return;
+        // With AVX2 alone the products pack their factors; those that are too small for it are
+        // short.
+        if (!cpu::avx2::usable() && multiply_colliding(ctx, dy, x, dw, into)) return;
     } else {
         if (cpu::weight_gradient_of_pairs(ctx, dy, x, dw, into)) return;
     }

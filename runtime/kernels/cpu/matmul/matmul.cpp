@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "runtime/core/hash.hpp"
+#include "runtime/kernels/cpu/avx2/float_product.hpp"
 #include "runtime/kernels/cpu/matmul/matmul_primitive.hpp"
 #include "runtime/kernels/cpu/primitives/kernel_cache.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
@@ -72,12 +73,6 @@ struct MatmulCache::State {
         return primitives.back().second;
     }
 };
-
-bool first_is_not_general() noexcept {
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core || isa == dnnl::cpu_isa::avx512_core_vnni ||
-           isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-}
 
 void product_failed(const std::string& product, int status) {
     if (status == dnnl_out_of_memory) throw std::bad_alloc();
@@ -146,11 +141,32 @@ void multiply_converted(device::CpuContext& ctx, const Product& p) {
                           HostView<bf16>(target + i * p.c_stride, p.n));
 }
 
+avx2::FloatFactor factor_of(const Factor& from, std::int64_t rows, std::int64_t cols) noexcept {
+    const auto* data = static_cast<const float*>(from.data);
+    if (from.col_stride == 1) return {{data, rows, cols, from.row_stride}, avx2::Side::plain};
+    return {{data, cols, rows, from.col_stride}, avx2::Side::transposed};
+}
+
+// Returns false and calculates nothing if oneDNN shall calculate the product.
+bool multiply_by_avx2(device::CpuContext& ctx, const Product& p) {
+    if (!avx2::usable() || p.a.element != Dtype::fp32 || p.c_element != Dtype::fp32) return false;
+    // a's outer dimension is its rows, b's its columns.
+    const Factor a_by_columns{p.a.data, p.a.element, p.a.col_stride, p.a.row_stride};
+    const avx2::FloatProduct product{
+        factor_of(a_by_columns, p.k, p.m), factor_of(p.b, p.k, p.n),
+        static_cast<const float*>(p.bias), p.into,
+        HostMatrix<float>(static_cast<float*>(p.c), p.m, p.n, p.c_stride)};
+    if (!avx2::suits(product)) return false;
+    avx2::multiply(ctx, product);
+    return true;
+}
+
 }  // namespace
 
 void multiply(device::CpuContext& ctx, const Product& p) {
     if (p.m == 0 || p.n == 0) return;
     require(p.k > 0, "a product needs at least one inner element");
+    if (multiply_by_avx2(ctx, p)) return;
     if (cached<MatmulCache>(ctx).run(p)) return;
     if (p.a.element != Dtype::bf16)
         throw Error(ErrorKind::dnnl, "oneDNN has no fp32 matrix product");

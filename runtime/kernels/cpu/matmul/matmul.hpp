@@ -20,14 +20,11 @@ struct Factor {
     std::int64_t row_stride, col_stride;
 };
 
-// Selects oneDNN's implementation. `first` is its first choice for the factors as they lie in
-// memory. `packed` copies b before each product into the layout that it prefers. `general` is its
-// general product, if it has one. None of them is the fastest for all shapes.
+// Selects oneDNN's implementation where oneDNN calculates the product. `first` is its first choice
+// for the factors as they lie in memory. `packed` copies b before each product into the layout that
+// it prefers. `general` is its general product, if it has one. None of them is the fastest for all
+// shapes.
 enum class Method : std::uint8_t { first, packed, general };
-
-// Returns whether the first choice for fp32 is another one than the general product. This is so
-// with AVX-512.
-bool first_is_not_general() noexcept;
 
 // Describes c [m, n] = or += a [m, k] * b [k, n] (+ bias [n] of c's type, if not null). Rows of c
 // are c_stride apart. a and b have the same element type.

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
-#include "runtime/kernels/cpu/matmul/prefetcher.hpp"
 #include "runtime/kernels/cpu/matmul/word_tile.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
+#include "runtime/kernels/cpu/primitives/prefetcher.hpp"
 #include "runtime/kernels/cpu/primitives/scratch.hpp"
 
 namespace lockstep::kernels::cpu {
@@ -57,7 +57,7 @@ private:
 };
 
 void multiply_block(const Block& block, const bf16* a, const bf16* b,
-                    Prefetcher& prefetcher) noexcept {
+                    Prefetcher<bf16>& prefetcher) noexcept {
     const std::int64_t panel = panel_elements<bf16>(block.x.rows);
     const std::int64_t pairs = words_of<bf16>(block.x.rows);
     for (std::int64_t j = 0; j < block.dw.cols; j += panel_columns) {
@@ -90,7 +90,7 @@ void multiply_blocks(const Blocks& blocks, bf16* packed) noexcept {
         pack_panels(block.x, b);
         const Block next = i + 1 < blocks.count() ? blocks.at(i + 1) : Block{};
         const std::int64_t tiles = tiles_of(block.dy.cols, block.x.cols);
-        Prefetcher prefetcher({next.dy, next.x}, tiles);
+        Prefetcher<bf16> prefetcher({next.dy, next.x}, tiles);
         multiply_block(block, a, b, prefetcher);
     }
 }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/core/bf16.hpp"
 #include "runtime/core/view.hpp"
 
 namespace lockstep::kernels::cpu {
@@ -14,9 +13,10 @@ namespace lockstep::kernels::cpu {
 // Loads two matrices into the second-level cache, a part at each of `times` calls of prefetch(),
 // one or more. Without it a product waits for the rows of its next block, whose runs are too short
 // for the processor's own prefetcher.
+template <class T>
 class Prefetcher {
 public:
-    using Matrices = std::array<HostMatrix<const bf16>, 2>;
+    using Matrices = std::array<HostMatrix<const T>, 2>;
 
     Prefetcher(const Matrices& matrices, std::int64_t times) noexcept : matrices_(matrices) {
         std::int64_t lines = 0;
@@ -34,7 +34,7 @@ public:
 
 private:
     static constexpr std::int64_t line_bytes = 64;  // of the caches
-    static constexpr std::int64_t line_elements = line_bytes / sizeof(bf16);
+    static constexpr std::int64_t line_elements = line_bytes / sizeof(T);
 
     bool find_row() noexcept {
         while (matrix_ < matrices_.size() && row_ >= matrices_[matrix_].rows) {
@@ -51,7 +51,7 @@ private:
     Matrices matrices_;
     std::int64_t each_time_ = 0, row_ = 0;
     std::size_t matrix_ = 0;
-    const bf16 *line_ = nullptr, *row_end_ = nullptr;
+    const T *line_ = nullptr, *row_end_ = nullptr;
 };
 
 }  // namespace lockstep::kernels::cpu
