@@ -9,8 +9,6 @@ namespace lockstep::kernels::cpu::avx2 {
 
 namespace {
 
-constexpr std::int64_t lanes = 8;
-
 // A square of 8 x 8 floats, one vector a row.
 struct Square {
     __m256 row[lanes];

@@ -26,7 +26,7 @@ constexpr std::int64_t parts_of(std::int64_t whole, std::int64_t part) noexcept 
 }
 
 // The part of b that is packed at a time: 4 MiB at most, which a third-level cache keeps. It has
-// all columns unless they are more than 4,096, and whole blocks of inner elements but for the last
+// all columns unless they are more than 4,080, and whole blocks of inner elements but for the last
 // one.
 struct ChunkSizes {
     std::int64_t inner, columns;

@@ -9,8 +9,6 @@ namespace lockstep::kernels::cpu::avx2 {
 
 namespace {
 
-constexpr std::int64_t lanes = 8;
-
 template <int vectors>
 struct Sums {
     __m256 of[tile_rows][vectors];
@@ -70,10 +68,10 @@ template <int vectors, class Pointers>
 template <int step, class Pointers>
 [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void add_whole_product(
     const Pointers& rows, std::int64_t k, const float* panel, Sums<3>& sums) noexcept {
-    using PanelRow = const float[panel_columns];
-    asm("vmovaps %[panel], %%ymm12\n"
-        "vmovaps 32+%[panel], %%ymm13\n"
-        "vmovaps 64+%[panel], %%ymm14\n"
+    constexpr std::int64_t panel_bytes = panel_columns * sizeof(float);
+    asm("vmovaps %c[at](%[panel]), %%ymm12\n"
+        "vmovaps %c[at]+32(%[panel]), %%ymm13\n"
+        "vmovaps %c[at]+64(%[panel]), %%ymm14\n"
         "vbroadcastss %[row0], %%ymm15\n"
         "vfmadd231ps %%ymm12, %%ymm15, %[sum00]\n"
         "vfmadd231ps %%ymm13, %%ymm15, %[sum01]\n"
@@ -94,10 +92,10 @@ template <int step, class Pointers>
           [sum10] "+x"(sums.of[1][0]), [sum11] "+x"(sums.of[1][1]), [sum12] "+x"(sums.of[1][2]),
           [sum20] "+x"(sums.of[2][0]), [sum21] "+x"(sums.of[2][1]), [sum22] "+x"(sums.of[2][2]),
           [sum30] "+x"(sums.of[3][0]), [sum31] "+x"(sums.of[3][1]), [sum32] "+x"(sums.of[3][2])
-        : [panel] "m"(*reinterpret_cast<PanelRow*>(panel + step * panel_columns)),
-          [row0] "m"(*rows.at(0, k + step)), [row1] "m"(*rows.at(1, k + step)),
-          [row2] "m"(*rows.at(2, k + step)), [row3] "m"(*rows.at(3, k + step))
-        : "xmm12", "xmm13", "xmm14", "xmm15");
+        : [panel] "r"(panel), [at] "i"(step * panel_bytes), [row0] "m"(*rows.at(0, k + step)),
+          [row1] "m"(*rows.at(1, k + step)), [row2] "m"(*rows.at(2, k + step)),
+          [row3] "m"(*rows.at(3, k + step))
+        : "xmm12", "xmm13", "xmm14", "xmm15", "memory");
 }
 
 // Adds four elements of each row times four rows of the panel.

@@ -12,6 +12,7 @@ namespace lockstep::kernels::cpu::avx2 {
 
 // A tile's sums fill twelve of the sixteen registers, which hides the latency of the instructions.
 constexpr std::int64_t tile_rows = 4, panel_columns = 24;
+constexpr std::int64_t lanes = 8;  // floats of a vector
 
 // The rows of a tile, tile_rows of them: those of a matrix, `stride` apart, of which a tile with
 // fewer rows reads its own only, or a group [inner, tile_rows].

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "runtime/kernels/cpu/avx2/float_product.hpp"
 #include "runtime/kernels/cpu/matmul/matmul.hpp"
 #include "runtime/kernels/cpu/matmul/pair_products.hpp"
 #include "runtime/kernels/cpu/matmul/spread_rows.hpp"
@@ -23,10 +22,17 @@ bool collides(HostMatrix<const float> matrix) noexcept {
 }
 
 template <class T>
+cpu::Product product_of(HostMatrix<const T> dy, HostMatrix<const T> x, HostMatrix<float> dw,
+                        Into into, Method method) noexcept {
+    return {dy.cols,        x.cols,  x.rows,  cpu::transposed(dy),
+            cpu::factor(x), nullptr, dw.data, Dtype::fp32,
+            dw.stride,      into,    method};
+}
+
+template <class T>
 void multiply_rows(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> x,
                    HostMatrix<float> dw, Into into, Method method) {
-    cpu::multiply(ctx, {dy.cols, x.cols, x.rows, cpu::transposed(dy), cpu::factor(x), nullptr,
-                        dw.data, Dtype::fp32, dw.stride, into, method});
+    cpu::multiply(ctx, product_of(dy, x, dw, into, method));
 }
 
 HostMatrix<const float> spread(CpuContext& ctx, HostMatrix<const float> x,
@@ -77,9 +83,9 @@ void linear_backward_weight(CpuContext& ctx, HostMatrix<const T> x, HostMatrix<c
         return;
     }
     if constexpr (std::is_same_v<T, float>) {
-        // With AVX2 alone the products pack their factors; those that are too small for it are
-        // short.
-        if (!cpu::avx2::usable() && multiply_colliding(ctx, dy, x, dw, into)) return;
+        if (!cpu::packs_factors(product_of(dy, x, dw, into, Method::general)) &&
+            multiply_colliding(ctx, dy, x, dw, into))
+            return;
     } else {
         if (cpu::weight_gradient_of_pairs(ctx, dy, x, dw, into)) return;
     }

@@ -147,26 +147,25 @@ avx2::FloatFactor factor_of(const Factor& from, std::int64_t rows, std::int64_t 
     return {{data, cols, rows, from.col_stride}, avx2::Side::transposed};
 }
 
-// Returns false and calculates nothing if oneDNN shall calculate the product.
-bool multiply_by_avx2(device::CpuContext& ctx, const Product& p) {
-    if (!avx2::usable() || p.a.element != Dtype::fp32 || p.c_element != Dtype::fp32) return false;
+avx2::FloatProduct float_product(const Product& p) noexcept {
     // a's outer dimension is its rows, b's its columns.
     const Factor a_by_columns{p.a.data, p.a.element, p.a.col_stride, p.a.row_stride};
-    const avx2::FloatProduct product{
-        factor_of(a_by_columns, p.k, p.m), factor_of(p.b, p.k, p.n),
-        static_cast<const float*>(p.bias), p.into,
-        HostMatrix<float>(static_cast<float*>(p.c), p.m, p.n, p.c_stride)};
-    if (!avx2::suits(product)) return false;
-    avx2::multiply(ctx, product);
-    return true;
+    return {factor_of(a_by_columns, p.k, p.m), factor_of(p.b, p.k, p.n),
+            static_cast<const float*>(p.bias), p.into,
+            HostMatrix<float>(static_cast<float*>(p.c), p.m, p.n, p.c_stride)};
 }
 
 }  // namespace
 
+bool packs_factors(const Product& p) noexcept {
+    return avx2::usable() && p.a.element == Dtype::fp32 && p.c_element == Dtype::fp32 &&
+           avx2::suits(float_product(p));
+}
+
 void multiply(device::CpuContext& ctx, const Product& p) {
     if (p.m == 0 || p.n == 0) return;
     require(p.k > 0, "a product needs at least one inner element");
-    if (multiply_by_avx2(ctx, p)) return;
+    if (packs_factors(p)) return avx2::multiply(ctx, float_product(p));
     if (cached<MatmulCache>(ctx).run(p)) return;
     if (p.a.element != Dtype::bf16)
         throw Error(ErrorKind::dnnl, "oneDNN has no fp32 matrix product");

@@ -70,6 +70,10 @@ private:
     std::unique_ptr<State> state_;
 };
 
+// Returns whether the product is calculated by code of our own, which packs both factors and for
+// which it does not matter how their rows lie.
+bool packs_factors(const Product& product) noexcept;
+
 // Runs the product on the context's threads. Empty products are allowed.
 void multiply(device::CpuContext& ctx, const Product& product);
 
