@@ -22,7 +22,7 @@ using kernels::Into;
 namespace {
 
 bool without_avx2() {
-    if (__builtin_cpu_supports("x86-64-v3")) return false;
+    if (has_instructions()) return false;
     MESSAGE("skipped: this processor has no AVX2");
     return true;
 }

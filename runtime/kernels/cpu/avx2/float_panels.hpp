@@ -7,7 +7,7 @@
 #include "runtime/kernels/cpu/avx2/float_tile.hpp"
 
 // Factors of matrix products of floats, laid out as multiply_tile() reads them. Functions need
-// x86-64-v3's instructions, as float_tile.hpp says.
+// has_instructions().
 namespace lockstep::kernels::cpu::avx2 {
 
 // A factor as it lies in memory. A product sums over its inner dimension: the rows of `lines` if

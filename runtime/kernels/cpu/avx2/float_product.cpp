@@ -184,8 +184,7 @@ private:
 
 bool usable() noexcept {
     static const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-    return (isa == dnnl::cpu_isa::avx2 || isa == dnnl::cpu_isa::avx2_vnni) &&
-           __builtin_cpu_supports("x86-64-v3");
+    return (isa == dnnl::cpu_isa::avx2 || isa == dnnl::cpu_isa::avx2_vnni) && has_instructions();
 }
 
 // With fewer rows or inner elements oneDNN is up to twice as fast, because it packs less.

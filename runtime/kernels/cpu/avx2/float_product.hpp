@@ -10,7 +10,7 @@
 namespace lockstep::kernels::cpu::avx2 {
 
 // Returns whether this code is the one to use: AVX2 is the best that oneDNN may use here
-// (DNNL_MAX_CPU_ISA). Other functions need no more than x86-64-v3's instructions.
+// (DNNL_MAX_CPU_ISA). Other functions need has_instructions() alone.
 bool usable() noexcept;
 
 // Describes c [m, n] = or += a [m, k] * b [k, n] + bias [n], without a bias if it is null. The

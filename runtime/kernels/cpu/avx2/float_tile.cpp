@@ -197,6 +197,8 @@ template <class Rows>
 
 }  // namespace
 
+bool has_instructions() noexcept { return __builtin_cpu_supports("x86-64-v3") != 0; }
+
 [[gnu::target("arch=x86-64-v3")]] void multiply_tile(const PlainRows& rows, const TilePanel& panel,
                                                      const Ahead& ahead, const float* bias,
                                                      Into into, HostMatrix<float> c) noexcept {

@@ -7,8 +7,11 @@
 #include "runtime/kernels/into.hpp"
 
 // The inner part of matrix products of floats by AVX2, of factors that float_panels.hpp describes.
-// It needs usable() or another proof that the processor has x86-64-v3's instructions.
+// Where has_instructions() is false, this code ends the process by an illegal instruction.
 namespace lockstep::kernels::cpu::avx2 {
+
+// Returns whether the processor has the instructions of x86-64-v3.
+bool has_instructions() noexcept;
 
 // A tile's sums fill twelve of the sixteen registers, which hides the latency of the instructions.
 constexpr std::int64_t tile_rows = 4, panel_columns = 24;
