@@ -42,7 +42,7 @@ struct Strip {
     return t;
 }
 
-// Writes up to 8 lines as as many columns of a panel.
+// Writes up to 8 lines, each as a column of a panel.
 [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void pack_columns(
     HostMatrix<const float> lines, float* panel) noexcept {
     std::int64_t k = 0;

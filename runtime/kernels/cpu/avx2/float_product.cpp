@@ -21,10 +21,6 @@ namespace {
 constexpr std::int64_t block_inner = 256, most_rows = 96;
 static_assert(most_rows % (4 * tile_rows) == 0);
 
-constexpr std::int64_t parts_of(std::int64_t whole, std::int64_t part) noexcept {
-    return (whole + part - 1) / part;
-}
-
 // The part of b that is packed at a time: 4 MiB at most, which a third-level cache keeps. It has
 // all columns unless they are more than 4,080, and whole blocks of inner elements but for the last
 // one.

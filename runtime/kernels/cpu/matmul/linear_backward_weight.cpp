@@ -14,13 +14,6 @@ namespace {
 
 using cpu::Method;
 
-// The products read x and dy column by column, so that rows a power of two of pages apart evict
-// each other from the caches.
-bool collides(HostMatrix<const float> matrix) noexcept {
-    constexpr std::int64_t page_bytes = 4096;
-    return cpu::rows_collide(matrix, page_bytes);
-}
-
 template <class T>
 cpu::Product product_of(HostMatrix<const T> dy, HostMatrix<const T> x, HostMatrix<float> dw,
                         Into into, Method method) noexcept {
@@ -37,7 +30,7 @@ void multiply_rows(CpuContext& ctx, HostMatrix<const T> dy, HostMatrix<const T> 
 
 HostMatrix<const float> spread(CpuContext& ctx, HostMatrix<const float> x,
                                cpu::ScratchMemory::Slot slot) {
-    return collides(x) ? cpu::spread_rows(ctx, x, slot) : x;
+    return cpu::rows_collide(x) ? cpu::spread_rows(ctx, x, slot) : x;
 }
 
 // Processes as many rows at a time as fit the third-level cache with the copies of both factors.
@@ -57,14 +50,15 @@ void multiply_spread(CpuContext& ctx, HostMatrix<const float> dy, HostMatrix<con
     }
 }
 
-// Multiplies colliding rows in the fastest way. Returns false if neither matrix has such rows.
+// Multiplies colliding rows in the fastest way: oneDNN reads x and dy column by column. Returns
+// false if neither matrix has such rows.
 bool multiply_colliding(CpuContext& ctx, HostMatrix<const float> dy, HostMatrix<const float> x,
                         HostMatrix<float> dw, Into into) {
     // If dy is a part of a wider matrix, oneDNN's first choice is the general product.
     const bool dense = dy.stride == dy.cols;
-    if (collides(dy) && dense)
+    if (cpu::rows_collide(dy) && dense)
         multiply_rows(ctx, dy, x, dw, into, Method::first);
-    else if (collides(dy) || collides(x))
+    else if (cpu::rows_collide(dy) || cpu::rows_collide(x))
         multiply_spread(ctx, dy, x, dw, into);
     else
         return false;

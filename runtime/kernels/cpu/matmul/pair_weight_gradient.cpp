@@ -48,10 +48,6 @@ public:
     }
 
 private:
-    static std::int64_t parts_of(std::int64_t whole, std::int64_t part) noexcept {
-        return (whole + part - 1) / part;
-    }
-
     Block whole_;
     std::int64_t row_blocks_, squares_across_, count_;
 };

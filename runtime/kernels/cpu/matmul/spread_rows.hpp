@@ -9,11 +9,12 @@
 
 namespace lockstep::kernels::cpu {
 
-// Returns whether the distance of two rows is a power of two of at least `least_row_bytes`. All
-// elements of a column then map to the same few sets of a cache.
-inline bool rows_collide(HostMatrix<const float> matrix, std::int64_t least_row_bytes) noexcept {
+// Returns whether the distance of two rows is a power of two of pages. All elements of a column
+// then map to the same few sets of a cache.
+inline bool rows_collide(HostMatrix<const float> matrix) noexcept {
+    constexpr std::int64_t page_bytes = 4096;
     const std::int64_t bytes = matrix.stride * static_cast<std::int64_t>(sizeof(float));
-    return bytes >= least_row_bytes && std::has_single_bit(static_cast<std::uint64_t>(bytes));
+    return bytes >= page_bytes && std::has_single_bit(static_cast<std::uint64_t>(bytes));
 }
 
 // Returns a copy in the slot's memory, whose rows have a cache line between them.

@@ -11,6 +11,11 @@ namespace lockstep::kernels::cpu {
 // If there are fewer elements, starting the threads costs more than they save.
 constexpr std::int64_t smallest_parallel_elements = 16384;
 
+// Returns into how many parts of so many elements, of which the last may be smaller, a whole falls.
+constexpr std::int64_t parts_of(std::int64_t whole, std::int64_t part) noexcept {
+    return (whole + part - 1) / part;
+}
+
 // Calls body(i) once for each i in [0, count), on the context's threads. `elements` is the size of
 // the whole work. body must not throw, and no result may depend on which thread ran it.
 template <class Body>
@@ -26,7 +31,7 @@ void parallel_for(device::CpuContext& ctx, std::int64_t count, std::int64_t elem
 template <class Body>
 void parallel_blocks(device::CpuContext& ctx, std::int64_t count, std::int64_t block_size,
                      std::int64_t elements, const Body& body) {
-    parallel_for(ctx, (count + block_size - 1) / block_size, elements, [&](std::int64_t block) {
+    parallel_for(ctx, parts_of(count, block_size), elements, [&](std::int64_t block) {
         const std::int64_t first = block * block_size;
         body(block, first, std::min(block_size, count - first));
     });

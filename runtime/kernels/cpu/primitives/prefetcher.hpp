@@ -10,9 +10,9 @@
 
 namespace lockstep::kernels::cpu {
 
-// Loads two matrices into the second-level cache, a part at each of `times` calls of prefetch(),
-// one or more. Without it a product waits for the rows of its next block, whose runs are too short
-// for the processor's own prefetcher.
+// Loads two matrices, which may be empty, into the second-level cache, a part at each of `times`
+// calls of prefetch(), one or more. Without it a product waits for the rows of its next block,
+// whose runs are too short for the processor's own prefetcher.
 template <class T>
 class Prefetcher {
 public:
