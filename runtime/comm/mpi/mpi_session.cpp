@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/mpi/mpi_session.hpp"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -55,10 +58,22 @@ bool under_slurm() {
     return name_space != nullptr && std::string_view(name_space).starts_with("slurm.");
 }
 
+// Asks the system itself, because malloc may still hold smaller blocks that were freed.
+bool memory_lacks() {
+    constexpr std::size_t bytes = 16u << 20;
+    void* const block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                               /*fd=*/-1, /*offset=*/0);
+    if (block == MAP_FAILED) return true;
+    ::munmap(block, bytes);
+    return false;
+}
+
 }  // namespace
 
+// Open MPI calls it an internal error when it gets no memory for an operation.
 void check(int code, const char* what) {
     if (code == MPI_SUCCESS) return;
+    if (memory_lacks()) throw std::bad_alloc();
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     ::MPI_Error_string(code, text.data(), &length);

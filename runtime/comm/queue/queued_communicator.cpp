@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <future>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -54,6 +55,8 @@ struct QueuedCommunicator::State {
     void attempt(const std::string& full_name, const std::function<void()>& work) {
         try {
             work();
+        } catch (const std::bad_alloc&) {
+            fail(std::current_exception());  // keeps its type, by which it is told
         } catch (const Error& error) {
             fail(named(error, error.kind(), full_name, named_rank));
         } catch (const std::exception& error) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpirun starts this: mpi_communicator_check collectives | chunks | late. It exits with code 0 if
-// all is well.
+// mpirun starts this: mpi_communicator_check collectives | chunks | late | memory. It exits with
+// code 0 if all is well.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -74,6 +76,23 @@ void check_late() {
     }
 }
 
+// Rank 0 gets no further memory, which MPI notices before anything of Lockstep does.
+void check_memory() {
+    CommOptions options;
+    options.timeout_ms = 5000;
+    const auto ranks = make_communicator(own_place(), options);
+    std::vector<float> data(8'000'000);
+    constexpr rlimit nothing_more{1 << 20, 1 << 20};
+    if (ranks->rank() == 0) ::setrlimit(RLIMIT_DATA, &nothing_more);
+    try {
+        ranks->all_reduce(view_of(data), ReduceOp::max, "bucket 2");
+        ranks->finish();
+    } catch (const std::bad_alloc&) {
+        std::cout << "out of memory on rank " << ranks->rank() << std::endl;
+    }
+    ranks->abort(3);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,7 +101,8 @@ int main(int argc, char** argv) {
         if (what == "collectives") return check_collectives(), 0;
         if (what == "chunks") return check_chunks(), 0;
         if (what == "late") return check_late(), 0;
-        std::cerr << "collectives, chunks or late?\n";
+        if (what == "memory") return check_memory(), 0;
+        std::cerr << "collectives, chunks, late or memory?\n";
     } catch (const std::exception& error) {
         std::cerr << error.what() << std::endl;
     }
