@@ -93,36 +93,36 @@ def short_row(size):
     ))
 
 
-def rank_rows():
-    shared = SHAPES["seq2seq"] + ["--dtype", "bf16"]
-    yield Row("seq2seq-bf16-2-ranks", {
+def rank_rows(dtype):
+    shared = SHAPES["seq2seq"] + ["--dtype", dtype]
+    yield Row(f"seq2seq-{dtype}-2-ranks", {
         "ours": step(shared, ranks=2), "1 rank": step(shared), "DDP": torch(shared, ranks=2),
-    }, (Goal("2 ranks x half the cores / 1 rank", "rate", 1.05, ("1 rank",)), Goal("x DDP with Gloo", "rate", 2.0, ("DDP",))), "bf16")
-    shared = SHAPES["gpt2"] + ["--dtype", "bf16"]
-    yield Row("gpt2-bf16-2-ranks", {"ours": step(shared, ranks=2), "DDP": torch(shared, ranks=2)},
-              (Goal("x DDP with Gloo", "rate", 2.0, ("DDP",)),), "bf16")
+    }, (Goal("2 ranks x half the cores / 1 rank", "rate", 1.05, ("1 rank",)), Goal("x DDP with Gloo", "rate", 2.0, ("DDP",))), dtype)
+    shared = SHAPES["gpt2"] + ["--dtype", dtype]
+    yield Row(f"gpt2-{dtype}-2-ranks", {"ours": step(shared, ranks=2), "DDP": torch(shared, ranks=2)},
+              (Goal("x DDP with Gloo", "rate", 2.0, ("DDP",)),), dtype)
     for stage, (peer, goal) in STAGES.items():
         staged = shared + ["--zero", str(stage)]
-        yield Row(f"gpt2-bf16-zero-{stage}", {
+        yield Row(f"gpt2-{dtype}-zero-{stage}", {
             "ours": step(staged, ranks=2), "stage 0": step(shared, ranks=2), peer: torch(staged, ranks=2),
         }, (
             Goal(f"x {peer} with Gloo", "rate", 1.5, (peer,)),
             Goal("/ stage 0", "rate", goal, ("stage 0",)),
             Goal(f"peak memory / {peer}'s", "memory", 1.0, (peer,)),
-        ), "bf16")
+        ), dtype)
 
 
-def other_step_rows():
-    bf16 = SHAPES["seq2seq"] + ["--dtype", "bf16"]
-    yield Row("seq2seq-bf16-uneven", {
-        "ours": step(bf16 + LENGTHS), "full": step(bf16), "PyTorch, padding": torch(bf16 + LENGTHS),
+def other_step_rows(dtype):
+    full = SHAPES["seq2seq"] + ["--dtype", dtype]
+    yield Row(f"seq2seq-{dtype}-uneven", {
+        "ours": step(full + LENGTHS), "full": step(full), "PyTorch, padding": torch(full + LENGTHS),
     }, (Goal("uneven rows / full batches", "rate", 0.93, ("full",)),
-        Goal("x PyTorch padding them", "rate", 3.0, ("PyTorch, padding",))), "bf16")
-    yield Row("seq2seq-bf16-dropout", {"ours": step(bf16 + ["--dropout", "0.1"]), "none": step(bf16)},
-              (Goal("dropout 0.1 / none", "rate", 0.97, ("none",)),), "bf16")
-    yield Row("seq2seq-bf16-barriers", {"ours": step(bf16, probe="perf")},
-              (Goal("share of the threads' time at barriers", "barriers", 0.04),), "bf16")
-    yield Row("seq2seq-bf16-first-step", {"ours": step(bf16)}, (Goal("step 1 / a later one", "first", 1.5),), "bf16")
+        Goal("x PyTorch padding them", "rate", 3.0, ("PyTorch, padding",))), dtype)
+    yield Row(f"seq2seq-{dtype}-dropout", {"ours": step(full + ["--dropout", "0.1"]), "none": step(full)},
+              (Goal("dropout 0.1 / none", "rate", 0.97, ("none",)),), dtype)
+    yield Row(f"seq2seq-{dtype}-barriers", {"ours": step(full, probe="perf")},
+              (Goal("share of the threads' time at barriers", "barriers", 0.04),), dtype)
+    yield Row(f"seq2seq-{dtype}-first-step", {"ours": step(full)}, (Goal("step 1 / a later one", "first", 1.5),), dtype)
 
 
 def generation_rows():
@@ -139,11 +139,14 @@ def generation_rows():
 
 
 def all_rows(instructions):
-    """Returns the rows by their names, in the order of the tables."""
-    bf16 = bf16_goals(instructions)
-    rows = [shape_row(f"{shape}-bf16", shape, "bf16", bf16[shape]) for shape in SHAPES]
-    rows += [shape_row(f"{shape}-fp32", shape, "fp32", FP32[shape]) for shape in SHAPES]
+    """Returns the rows by their names, in the order of the tables.
+
+    A processor without instructions for bf16 has the rows of fp32 alone.
+    """
+    dtypes = ("bf16", "fp32") if {"amx_bf16", "avx512_bf16"} & set(instructions) else ("fp32",)
+    goals = {"bf16": bf16_goals(instructions), "fp32": FP32}
+    rows = [shape_row(f"{shape}-{dtype}", shape, dtype, goals[dtype][shape]) for dtype in dtypes for shape in SHAPES]
     rows += [shape_row(f"{shape}-fp32-avx2", shape, "fp32", (1.5, 0.90), AVX2_ALONE) for shape in ("seq2seq", "gpt2")]
     rows += [short_row(size) for size in SHORT]
-    rows += [*rank_rows(), *other_step_rows(), *generation_rows()]
+    rows += [*rank_rows(dtypes[0]), *other_step_rows(dtypes[0]), *generation_rows()]
     return {row.name: row for row in rows}

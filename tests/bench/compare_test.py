@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import compare  # noqa: E402
 from comparison import machine, probes, programs, reply_models, results, rows, tables, turns  # noqa: E402
 
+BF16 = ["avx512_bf16"]
 HERE = {"processor": "A processor", "cores": 2, "instructions": ["avx512f", "avx2"]}
 
 
@@ -100,12 +101,17 @@ class Parsing(unittest.TestCase):
 
 
 class Rows(unittest.TestCase):
+    def test_a_processor_without_bf16_has_the_rows_of_fp32_alone(self):
+        names = list(rows.all_rows(["avx2"]))
+        self.assertEqual([name for name in names if "bf16" in name], [])
+        self.assertLessEqual({"seq2seq-fp32", "seq2seq-fp32-2-ranks", "gpt2-fp32-zero-3", "seq2seq-fp32-dropout"}, set(names))
+
     def test_goals_of_bf16_depend_on_the_instructions(self):
         goals = {kind: [goal.goal for goal in rows.all_rows([kind])["gpt2-bf16"].goals] for kind in ("amx_bf16", "avx512_bf16")}
         self.assertEqual(goals, {"amx_bf16": [1.8, 0.75, 0.80], "avx512_bf16": [2.0, 0.88, 0.80]})
 
     def test_both_programs_are_held_to_avx2(self):
-        row = rows.all_rows([])["seq2seq-fp32-avx2"]
+        row = rows.all_rows(BF16)["seq2seq-fp32-avx2"]
         caller = programs.Programs("bin", "python", None, 4, 5, 2)
         for contestant in row.contestants.values():
             environment = caller.environment(contestant, row.environment)
@@ -114,13 +120,13 @@ class Rows(unittest.TestCase):
             self.assertEqual(environment["MKL_ENABLE_INSTRUCTIONS"], "AVX2")
 
     def test_every_goal_names_contestants_of_its_row(self):
-        for row in rows.all_rows([]).values():
+        for row in rows.all_rows(BF16).values():
             self.assertEqual(next(iter(row.contestants)), "ours")
             for goal in row.goals:
                 self.assertLessEqual({goal.ours, *goal.others}, set(row.contestants), row.name)
 
     def test_rows_are_chosen_by_name_by_pattern_or_by_the_beginnings_of_names(self):
-        every = rows.all_rows([])
+        every = rows.all_rows(BF16)
         self.assertEqual(list(compare.chosen(every, "seq2seq-bf16")), ["seq2seq-bf16"])
         self.assertEqual(list(compare.chosen(every, "*-avx2")), ["seq2seq-fp32-avx2", "gpt2-fp32-avx2"])
         self.assertEqual(list(compare.chosen(every, "short,long-f")), ["long-fp32", "short-d64", "short-d128", "short-d192"])
@@ -128,7 +134,7 @@ class Rows(unittest.TestCase):
             compare.chosen(every, "short,other")
 
     def test_ranks_share_the_cores(self):
-        row = rows.all_rows([])["seq2seq-bf16-2-ranks"]
+        row = rows.all_rows(BF16)["seq2seq-bf16-2-ranks"]
         caller = programs.Programs("bin", "python", None, 4, 5, 2)
         threads = {name: caller.environment(each, {})["OMP_NUM_THREADS"] for name, each in row.contestants.items()}
         self.assertEqual(threads, {"ours": "2", "1 rank": "4", "DDP": "2"})
@@ -156,7 +162,7 @@ class Programs:
 
 class Measuring(unittest.TestCase):
     def measure(self, names, **programs):
-        every, self.results = rows.all_rows([]), results.Results(None, HERE)
+        every, self.results = rows.all_rows(BF16), results.Results(None, HERE)
         chosen = {name: every[name] for name in names}
         with contextlib.redirect_stderr(io.StringIO()) as self.said:
             return compare.measure(chosen, Programs(**programs), 1, self.results, {"commit": "abc"})
@@ -270,7 +276,7 @@ class Files(unittest.TestCase):
                 results.Results(path, HERE)
 
     def test_a_page_is_not_written_from_some_rows(self):
-        every = rows.all_rows([])
+        every = rows.all_rows(BF16)
         some = results.Results(None, HERE)
         for name in list(every)[1:]:
             some.skip(name, "no torch")
@@ -289,10 +295,11 @@ class Files(unittest.TestCase):
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         out = self.folder / "results.json"
         done = subprocess.run([sys.executable, ROOT / "bench/compare.py", "--bin", self.folder, "--rounds", "2", "--out", out,
-                               "--rows", "seq2seq-bf16-first-step"], capture_output=True, text=True, env=dict(os.environ))
+                               "--rows", "*-first-step"], capture_output=True, text=True, env=dict(os.environ))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("| seq2seq-bf16-first-step | step 1 / a later one | 1.50 | at most 1.5 | yes |  |", done.stdout)
-        self.assertEqual(len(json.loads(out.read_text())["rounds"]["seq2seq-bf16-first-step"]), 2)
+        ((name, rounds),) = json.loads(out.read_text())["rounds"].items()
+        self.assertEqual(len(rounds), 2)
+        self.assertIn(f"| {name} | step 1 / a later one | 1.50 | at most 1.5 | yes |  |", done.stdout)
 
 
 if __name__ == "__main__":
