@@ -10,7 +10,7 @@ PERF = ("perf", "record", "--quiet", "-F", "499", "-o")
 PRODUCTS = ("[JIT]", "libdnnl")
 BARRIERS = ("libgomp",)
 # Lockstep's own products, and the packing of their factors, which oneDNN's contain as well.
-OWN_PRODUCTS = tuple(f"lockstep::kernels::cpu::{name}" for name in ("multiply_tile", "pack_panels", "pack_transposed"))
+OWN_PRODUCTS = tuple(f"lockstep::kernels::cpu::{name}" for name in ("multiply_tile", "pack_panels", "pack_transposed", "avx2::"))
 
 
 def share_of(places, report):

@@ -132,13 +132,10 @@ public:
             const HostMatrix<float> c = p_.c.rows_from(row, a.outer());
             for (std::int64_t j = first; j < end; ++j) {
                 if (a.side == Side::plain)
-                    multiply_panel(j, block, c, prefetcher, [&](std::int64_t i) {
-                        return GroupedRows{groups + i * a.inner()};
-                    });
+                    multiply_panel(GroupedRows{groups}, j, block, c, prefetcher);
                 else
-                    multiply_panel(j, block, c, prefetcher, [&](std::int64_t i) {
-                        return PlainRows{a.lines.data + i * a.lines.stride, a.lines.stride};
-                    });
+                    multiply_panel(PlainRows{a.lines.data, a.lines.stride}, j, block, c,
+                                   prefetcher);
             }
         }
     }
@@ -150,25 +147,15 @@ private:
         return p_.a.part(block, b_.inner_from(block), rows == 0 ? 0 : row, rows);
     }
 
-    template <class RowsAt>
-    void multiply_panel(std::int64_t index, std::int64_t block, HostMatrix<float> rows,
-                        Prefetcher<float>& prefetcher, const RowsAt& rows_at) const noexcept {
+    template <class Rows>
+    void multiply_panel(const Rows& rows, std::int64_t index, std::int64_t block,
+                        HostMatrix<float> c, Prefetcher<float>& prefetcher) const noexcept {
         const std::int64_t inner = b_.inner_from(block), column = index * panel_columns;
-        const HostMatrix<float> c =
-            rows.columns(column, std::min(panel_columns, b_.columns() - column));
-        const float* const panel = b_.panel(block, index);
+        const float* const next = index + 1 < b_.panels() ? b_.panel(block, index + 1) : nullptr;
         const float* const bias = block == 0 && p_.bias != nullptr ? p_.bias + column : nullptr;
-        const std::int64_t tile_lines = cache_lines_ahead(inner) * cache_line_floats;
-        for (std::int64_t i = 0; i < c.rows; i += tile_rows) {
-            prefetcher.prefetch();
-            const std::int64_t before = i / tile_rows * tile_lines;
-            const Ahead ahead =
-                before < inner * panel_columns && index + 1 < b_.panels()
-                    ? Ahead{panel + inner * panel_columns + before, cache_line_floats}
-                    : Ahead{panel, 0};
-            multiply_tile(rows_at(i), {panel, inner}, ahead, bias, block == 0 ? p_.into : Into::add,
-                          c.rows_from(i, std::min(tile_rows, c.rows - i)));
-        }
+        avx2::multiply_panel(
+            rows, {b_.panel(block, index), inner, next}, bias, block == 0 ? p_.into : Into::add,
+            c.columns(column, std::min(panel_columns, b_.columns() - column)), prefetcher);
     }
 
     ChunkOperands p_;

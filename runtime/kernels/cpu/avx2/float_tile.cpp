@@ -32,7 +32,7 @@ private:
 };
 class GroupedPointers {
 public:
-    [[gnu::always_inline]] GroupedPointers(const GroupedRows& rows, std::int64_t) noexcept
+    [[gnu::always_inline]] explicit GroupedPointers(const GroupedRows& rows) noexcept
         : data_(rows.data) {}
     [[gnu::always_inline]] const float* at(int row, std::int64_t k) const noexcept {
         return data_ + k * tile_rows + row;
@@ -41,9 +41,14 @@ public:
 private:
     const float* data_;
 };
-PlainPointers pointers(const PlainRows& rows, std::int64_t count) noexcept { return {rows, count}; }
-GroupedPointers pointers(const GroupedRows& rows, std::int64_t count) noexcept {
-    return {rows, count};
+// Returns the pointers of the tile that begins at `row` and has `count` rows.
+PlainPointers pointers(const PlainRows& rows, const Panel&, std::int64_t row,
+                       std::int64_t count) noexcept {
+    return {{rows.data + row * rows.stride, rows.stride}, count};
+}
+GroupedPointers pointers(const GroupedRows& rows, const Panel& panel, std::int64_t row,
+                         std::int64_t) noexcept {
+    return GroupedPointers({rows.data + row * panel.inner});
 }
 
 // Adds one element of each row times a row of the panel.
@@ -113,15 +118,32 @@ template <int vectors, class Pointers>
     }
 }
 
+// Memory that is loaded into the second-level cache while a tile is calculated: cache lines that
+// follow one another, or one and the same.
+struct Ahead {
+    const float* from;
+    std::int64_t step;  // floats from line to line
+};
+constexpr std::int64_t cache_line_floats = 16;
+constexpr std::int64_t products_per_line = 4;
+
+// Returns the part of the next panel that the tile `index` loads.
+Ahead ahead_of(const Panel& panel, std::int64_t index) noexcept {
+    const std::int64_t before = index * (panel.inner / products_per_line) * cache_line_floats;
+    if (panel.next == nullptr || before >= panel.inner * panel_columns) return {panel.data, 0};
+    return {panel.next + before, cache_line_floats};
+}
+
 template <int vectors, class Pointers>
 [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void add_products(
-    const Pointers& rows, const TilePanel& panel, const Ahead& ahead,
-    Sums<vectors>& sums) noexcept {
-    const float *columns = panel.data, *next = ahead.from;
+    const Pointers& rows, const Panel& panel, Ahead ahead, Sums<vectors>& sums) noexcept {
+    const float* columns = panel.data;
     std::int64_t k = 0;
-    for (; k + 4 <= panel.inner; k += 4, columns += 4 * panel_columns, next += ahead.step) {
-        _mm_prefetch(next, _MM_HINT_T1);
+    for (; k + products_per_line <= panel.inner; k += products_per_line) {
+        _mm_prefetch(ahead.from, _MM_HINT_T1);
         add_four_products(rows, k, columns, sums);
+        columns += products_per_line * panel_columns;
+        ahead.from += ahead.step;
     }
     for (; k < panel.inner; ++k, columns += panel_columns) add_product(rows, k, columns, sums);
 }
@@ -155,60 +177,76 @@ template <int vectors>
         std::copy_n(whole + i * width, c.cols, c.data + i * c.stride);
 }
 
-// Elements that the bias lacks belong to no column of the tile.
+// A panel's part of the bias. Elements that it lacks belong to no column of the product.
 template <int vectors>
-[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void add_bias(
-    const float* bias, std::int64_t columns, Sums<vectors>& sums) noexcept {
-    float padded[vectors * lanes] = {};
-    std::copy_n(bias, columns, padded);
-#pragma GCC unroll 3
-    for (int v = 0; v < vectors; ++v) {
-        const __m256 of_columns = _mm256_loadu_ps(padded + v * lanes);
-#pragma GCC unroll 4
-        for (int i = 0; i < tile_rows; ++i)
-            sums.of[i][v] = _mm256_add_ps(sums.of[i][v], of_columns);
+class Bias {
+public:
+    Bias(const float* bias, std::int64_t columns) noexcept : given_(bias != nullptr) {
+        if (given_) std::copy_n(bias, columns, padded_);
     }
-}
+    [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] void add_to(
+        Sums<vectors>& sums) const noexcept {
+        if (!given_) return;
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) {
+            const __m256 of_columns = _mm256_load_ps(padded_ + v * lanes);
+#pragma GCC unroll 4
+            for (int i = 0; i < tile_rows; ++i)
+                sums.of[i][v] = _mm256_add_ps(sums.of[i][v], of_columns);
+        }
+    }
+
+private:
+    alignas(32) float padded_[vectors * lanes] = {};
+    bool given_;
+};
 
 template <int vectors, class Rows>
-[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void calculate(
-    const Rows& rows, const TilePanel& panel, const Ahead& ahead, const float* bias, Into into,
-    HostMatrix<float> c) noexcept {
-    for (std::int64_t i = 0; i < c.rows; ++i) {
-        const float* const row = c.data + i * c.stride;
-        _mm_prefetch(row, _MM_HINT_T0);
-        _mm_prefetch(row + c.cols - 1, _MM_HINT_T0);
+[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void multiply_tiles(
+    const Rows& rows, const Panel& panel, const float* bias, Into into, HostMatrix<float> c,
+    Prefetcher<float>& prefetcher) noexcept {
+    const Bias<vectors> of_columns(bias, c.cols);
+    for (std::int64_t i = 0; i < c.rows; i += tile_rows) {
+        prefetcher.prefetch();
+        const HostMatrix<float> tile = c.rows_from(i, std::min(tile_rows, c.rows - i));
+        for (std::int64_t row = 0; row < tile.rows; ++row) {
+            const float* const to = tile.data + row * tile.stride;
+            _mm_prefetch(to, _MM_HINT_T0);
+            _mm_prefetch(to + tile.cols - 1, _MM_HINT_T0);
+        }
+        Sums<vectors> sums = {};  // a loop of zeros would make GCC 12 keep them in memory
+        add_products(pointers(rows, panel, i, tile.rows), panel, ahead_of(panel, i / tile_rows),
+                     sums);
+        of_columns.add_to(sums);
+        write(sums, into, tile);
     }
-    Sums<vectors> sums = {};  // a loop of zeros would make GCC 12 keep them in memory
-    add_products(pointers(rows, c.rows), panel, ahead, sums);
-    if (bias != nullptr) add_bias(bias, c.cols, sums);
-    write(sums, into, c);
 }
 
 template <class Rows>
-[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void calculate_tile(
-    const Rows& rows, const TilePanel& panel, const Ahead& ahead, const float* bias, Into into,
-    HostMatrix<float> c) noexcept {
+[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline void multiply_columns(
+    const Rows& rows, const Panel& panel, const float* bias, Into into, HostMatrix<float> c,
+    Prefetcher<float>& prefetcher) noexcept {
     const std::int64_t vectors = (c.cols + lanes - 1) / lanes;
-    if (vectors == 3) return calculate<3>(rows, panel, ahead, bias, into, c);
-    if (vectors == 2) return calculate<2>(rows, panel, ahead, bias, into, c);
-    calculate<1>(rows, panel, ahead, bias, into, c);
+    if (vectors == 3) return multiply_tiles<3>(rows, panel, bias, into, c, prefetcher);
+    if (vectors == 2) return multiply_tiles<2>(rows, panel, bias, into, c, prefetcher);
+    multiply_tiles<1>(rows, panel, bias, into, c, prefetcher);
 }
 
 }  // namespace
 
 bool has_instructions() noexcept { return __builtin_cpu_supports("x86-64-v3") != 0; }
 
-[[gnu::target("arch=x86-64-v3")]] void multiply_tile(const PlainRows& rows, const TilePanel& panel,
-                                                     const Ahead& ahead, const float* bias,
-                                                     Into into, HostMatrix<float> c) noexcept {
-    calculate_tile(rows, panel, ahead, bias, into, c);
+[[gnu::target("arch=x86-64-v3")]] void multiply_panel(const PlainRows& rows, const Panel& panel,
+                                                      const float* bias, Into into,
+                                                      HostMatrix<float> c,
+                                                      Prefetcher<float>& prefetcher) noexcept {
+    multiply_columns(rows, panel, bias, into, c, prefetcher);
 }
-[[gnu::target("arch=x86-64-v3")]] void multiply_tile(const GroupedRows& rows,
-                                                     const TilePanel& panel, const Ahead& ahead,
-                                                     const float* bias, Into into,
-                                                     HostMatrix<float> c) noexcept {
-    calculate_tile(rows, panel, ahead, bias, into, c);
+[[gnu::target("arch=x86-64-v3")]] void multiply_panel(const GroupedRows& rows, const Panel& panel,
+                                                      const float* bias, Into into,
+                                                      HostMatrix<float> c,
+                                                      Prefetcher<float>& prefetcher) noexcept {
+    multiply_columns(rows, panel, bias, into, c, prefetcher);
 }
 
 }  // namespace lockstep::kernels::cpu::avx2

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "runtime/core/view.hpp"
+#include "runtime/kernels/cpu/primitives/prefetcher.hpp"
 #include "runtime/kernels/into.hpp"
 
 // The inner part of matrix products of floats by AVX2, of factors that float_panels.hpp describes.
@@ -17,8 +18,8 @@ bool has_instructions() noexcept;
 constexpr std::int64_t tile_rows = 4, panel_columns = 24;
 constexpr std::int64_t lanes = 8;  // floats of a vector
 
-// The rows of a tile, tile_rows of them: those of a matrix, `stride` apart, of which a tile with
-// fewer rows reads its own only, or a group [inner, tile_rows].
+// The rows of a product: those of a matrix, `stride` apart, or groups [inner, tile_rows] of them,
+// one after another, of which the last one may have elements that no row of the product needs.
 struct PlainRows {
     const float* data;
     std::int64_t stride;
@@ -27,25 +28,17 @@ struct GroupedRows {
     const float* data;
 };
 
-struct TilePanel {
+struct Panel {
     const float* data;   // [inner, panel_columns], 32-byte aligned
     std::int64_t inner;  // one or more
+    const float* next;   // the panel that is needed afterwards, to be loaded meanwhile, or null
 };
 
-// Loads memory into the second-level cache while a tile is calculated: a cache line in each of
-// cache_lines_ahead(inner) places, or the same one each time.
-struct Ahead {
-    const float* from;
-    std::int64_t step;  // floats from place to place
-};
-constexpr std::int64_t cache_line_floats = 16;
-constexpr std::int64_t cache_lines_ahead(std::int64_t inner) noexcept { return inner / 4; }
-
-// Calculates a tile c of 1 to tile_rows rows and 1 to panel_columns columns: c = or += rows *
-// panel, plus the bias of c's columns if it is not null.
-void multiply_tile(const PlainRows& rows, const TilePanel& panel, const Ahead& ahead,
-                   const float* bias, Into into, HostMatrix<float> c) noexcept;
-void multiply_tile(const GroupedRows& rows, const TilePanel& panel, const Ahead& ahead,
-                   const float* bias, Into into, HostMatrix<float> c) noexcept;
+// Calculates 1 to panel_columns columns of a product: c = or += rows * panel, plus the bias of c's
+// columns if it is not null. Calls `prefetcher` once for each tile of c.
+void multiply_panel(const PlainRows& rows, const Panel& panel, const float* bias, Into into,
+                    HostMatrix<float> c, Prefetcher<float>& prefetcher) noexcept;
+void multiply_panel(const GroupedRows& rows, const Panel& panel, const float* bias, Into into,
+                    HostMatrix<float> c, Prefetcher<float>& prefetcher) noexcept;
 
 }  // namespace lockstep::kernels::cpu::avx2
