@@ -96,17 +96,16 @@ struct Strip {
     pack_lines_as_panels(factor.lines, panels, panel_floats);
 }
 
-[[gnu::target("arch=x86-64-v3")]] void pack_groups(HostMatrix<const float> rows,
-                                                   float* groups) noexcept {
+[[gnu::target("arch=x86-64-v3")]] void pack_groups(HostMatrix<const float> rows, float* groups,
+                                                   std::int64_t group_floats) noexcept {
     for (std::int64_t k = 0; k < rows.rows; ++k) {
         const float* const row = rows.data + k * rows.stride;
-        float* const to = groups + k * tile_rows;
+        float* to = groups + k * tile_rows;
         std::int64_t i = 0;
-        for (; i + tile_rows <= rows.cols; i += tile_rows)
-            _mm_store_ps(to + i * rows.rows, _mm_loadu_ps(row + i));
+        for (; i + tile_rows <= rows.cols; i += tile_rows, to += group_floats)
+            _mm_store_ps(to, _mm_loadu_ps(row + i));
         if (i == rows.cols) continue;
-        float* const last = to + i * rows.rows;
-        std::fill(std::copy(row + i, row + rows.cols, last), last + tile_rows, 0.0f);
+        std::fill(std::copy(row + i, row + rows.cols, to), to + tile_rows, 0.0f);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "runtime/core/view.hpp"
 #include "runtime/kernels/cpu/avx2/float_tile.hpp"
 
-// Factors of matrix products of floats, laid out as multiply_tile() reads them. Functions need
+// Factors of matrix products of floats, laid out as multiply_panel() reads them. Functions need
 // has_instructions().
 namespace lockstep::kernels::cpu::avx2 {
 
@@ -40,8 +40,8 @@ constexpr std::int64_t panels_of(std::int64_t columns) noexcept {
 void pack_panels(const FloatFactor& factor, float* panels, std::int64_t panel_floats) noexcept;
 
 // Writes a matrix whose rows are the inner dimension as groups of tile_rows columns,
-// [inner, tile_rows] each, one after another. Columns that the last group lacks are zero. `groups`
-// is 16-byte aligned.
-void pack_groups(HostMatrix<const float> rows, float* groups) noexcept;
+// [inner, tile_rows] each, one after another and `group_floats` apart, a multiple of 4 that is
+// large enough. Columns that the last group lacks are zero. `groups` is 16-byte aligned.
+void pack_groups(HostMatrix<const float> rows, float* groups, std::int64_t group_floats) noexcept;
 
 }  // namespace lockstep::kernels::cpu::avx2

@@ -36,9 +36,24 @@ ChunkSizes chunk_sizes(std::int64_t inner, std::int64_t columns) noexcept {
             std::min(padded, most_floats / inner_taken / panel_columns * panel_columns)};
 }
 
+// A cache line lies between two panels, and between two groups: if they were a power of two apart,
+// their elements of one row would evict each other from the caches while rows are packed.
+constexpr std::int64_t floats_between = 16;
+constexpr std::int64_t panel_floats(std::int64_t inner) noexcept {
+    return inner * panel_columns + floats_between;
+}
+constexpr std::int64_t group_floats(std::int64_t inner) noexcept {
+    return inner * tile_rows + floats_between;
+}
+
 // A chunk of b, as panels of each of its blocks of inner elements.
 class PackedChunk {
 public:
+    static std::int64_t floats(const ChunkSizes& sizes) noexcept {
+        return panels_of(sizes.columns) *
+               (sizes.inner * panel_columns + parts_of(sizes.inner, block_inner) * floats_between);
+    }
+
     PackedChunk(const FloatFactor& b, float* memory) noexcept : b_(b), memory_(memory) {}
 
     std::int64_t inner() const noexcept { return b_.inner(); }
@@ -50,7 +65,8 @@ public:
     }
     // Returns a panel of that block.
     float* panel(std::int64_t first, std::int64_t index) const noexcept {
-        return memory_ + (first * panels() + index * inner_from(first)) * panel_columns;
+        return memory_ + first / block_inner * panels() * panel_floats(block_inner) +
+               index * panel_floats(inner_from(first));
     }
 
     // Threads divide rows that are contiguous, or panels.
@@ -79,7 +95,7 @@ private:
         const std::int64_t width = std::min(panel_count * panel_columns, columns() - column);
         pack_panels(b_.part(first, count, column, width),
                     panel(block, first_panel) + (first - block) * panel_columns,
-                    inner_from(block) * panel_columns);
+                    panel_floats(inner_from(block)));
     }
 
     FloatFactor b_;
@@ -123,7 +139,7 @@ public:
         const std::int64_t next_row = (task + threads_) / across * task_rows_;
         for (std::int64_t block = 0; block < b_.inner(); block += block_inner) {
             const FloatFactor a = block_of_a(row, block);
-            if (a.side == Side::plain) pack_groups(a.lines, groups);
+            if (a.side == Side::plain) pack_groups(a.lines, groups, group_floats(a.inner()));
             const bool last = block + block_inner >= b_.inner();
             const FloatFactor next =
                 last ? block_of_a(next_row, 0) : block_of_a(row, block + block_inner);
@@ -132,7 +148,8 @@ public:
             const HostMatrix<float> c = p_.c.rows_from(row, a.outer());
             for (std::int64_t j = first; j < end; ++j) {
                 if (a.side == Side::plain)
-                    multiply_panel(GroupedRows{groups}, j, block, c, prefetcher);
+                    multiply_panel(GroupedRows{groups, group_floats(a.inner())}, j, block, c,
+                                   prefetcher);
                 else
                     multiply_panel(PlainRows{a.lines.data, a.lines.stride}, j, block, c,
                                    prefetcher);
@@ -180,12 +197,13 @@ bool suits(const FloatProduct& product) noexcept {
 void multiply(device::CpuContext& ctx, const FloatProduct& p) {
     const std::int64_t inner = p.a.inner();
     const ChunkSizes sizes = chunk_sizes(inner, p.c.cols);
-    const std::int64_t group_floats = most_rows * std::min(inner, block_inner);
+    const std::int64_t block_floats = most_rows / tile_rows * group_floats(block_inner);
+    const std::int64_t chunk_floats = PackedChunk::floats(sizes);
     const int threads = ctx.threads();
-    float* const packed = scratch<float>(ctx, ScratchMemory::Slot::packed,
-                                         sizes.inner * sizes.columns + threads * group_floats)
-                              .data();
-    float* const groups = packed + sizes.inner * sizes.columns;
+    float* const packed =
+        scratch<float>(ctx, ScratchMemory::Slot::packed, chunk_floats + threads * block_floats)
+            .data();
+    float* const groups = packed + chunk_floats;
     for (std::int64_t column = 0; column < p.c.cols; column += sizes.columns) {
         const std::int64_t columns = std::min(sizes.columns, p.c.cols - column);
         for (std::int64_t first = 0; first < inner; first += sizes.inner) {
@@ -199,7 +217,7 @@ void multiply(device::CpuContext& ctx, const FloatProduct& p) {
                 b, threads);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
             for (std::int64_t task = 0; task < chunk.tasks(); ++task)
-                chunk.run(task, groups + omp_get_thread_num() * group_floats);
+                chunk.run(task, groups + omp_get_thread_num() * block_floats);
         }
     }
 }

@@ -32,8 +32,7 @@ private:
 };
 class GroupedPointers {
 public:
-    [[gnu::always_inline]] explicit GroupedPointers(const GroupedRows& rows) noexcept
-        : data_(rows.data) {}
+    [[gnu::always_inline]] explicit GroupedPointers(const float* group) noexcept : data_(group) {}
     [[gnu::always_inline]] const float* at(int row, std::int64_t k) const noexcept {
         return data_ + k * tile_rows + row;
     }
@@ -42,13 +41,11 @@ private:
     const float* data_;
 };
 // Returns the pointers of the tile that begins at `row` and has `count` rows.
-PlainPointers pointers(const PlainRows& rows, const Panel&, std::int64_t row,
-                       std::int64_t count) noexcept {
+PlainPointers pointers(const PlainRows& rows, std::int64_t row, std::int64_t count) noexcept {
     return {{rows.data + row * rows.stride, rows.stride}, count};
 }
-GroupedPointers pointers(const GroupedRows& rows, const Panel& panel, std::int64_t row,
-                         std::int64_t) noexcept {
-    return GroupedPointers({rows.data + row * panel.inner});
+GroupedPointers pointers(const GroupedRows& rows, std::int64_t row, std::int64_t) noexcept {
+    return GroupedPointers(rows.data + row / tile_rows * rows.stride);
 }
 
 // Adds one element of each row times a row of the panel.
@@ -215,8 +212,7 @@ template <int vectors, class Rows>
             _mm_prefetch(to + tile.cols - 1, _MM_HINT_T0);
         }
         Sums<vectors> sums = {};  // a loop of zeros would make GCC 12 keep them in memory
-        add_products(pointers(rows, panel, i, tile.rows), panel, ahead_of(panel, i / tile_rows),
-                     sums);
+        add_products(pointers(rows, i, tile.rows), panel, ahead_of(panel, i / tile_rows), sums);
         of_columns.add_to(sums);
         write(sums, into, tile);
     }

@@ -19,13 +19,14 @@ constexpr std::int64_t tile_rows = 4, panel_columns = 24;
 constexpr std::int64_t lanes = 8;  // floats of a vector
 
 // The rows of a product: those of a matrix, `stride` apart, or groups [inner, tile_rows] of them,
-// one after another, of which the last one may have elements that no row of the product needs.
+// `stride` apart, of which the last one may have elements that no row of the product needs.
 struct PlainRows {
     const float* data;
     std::int64_t stride;
 };
 struct GroupedRows {
     const float* data;
+    std::int64_t stride;
 };
 
 struct Panel {
