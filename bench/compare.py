@@ -3,7 +3,7 @@
 """Compares Lockstep with its peers on the CPU, row by row, and prints the tables of docs/performance.md; see compare.sh.
 
     compare.py --bin BUILD/bin                                # every row
-    compare.py --bin BUILD/bin --rows seq2seq-bf16,short,*-avx2   # a row, those whose names begin so, those that match
+    compare.py --bin BUILD/bin --rows seq2seq-fp32,short,*-avx2   # a row, those whose names begin so, those that match
     compare.py --bin BUILD/bin --out results.json --rounds 0 --write docs/performance.md
     compare.py --list                                         # the names of the rows
 

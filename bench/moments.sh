@@ -2,12 +2,12 @@
 # Compares the perplexity of --moments int8 and fp32 after an epoch of the Shakespeare dialogues, in turns over
 # several seeds, and prints a table and the ratio of the means.
 #   bench/moments.sh [SEEDS]     default: 5
-# BENCH_BUILD names the build folder, which is otherwise build/bench.
+# BENCH_BUILD names the build folder, which is otherwise build/bench-release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seeds=${1:-5}
-build=$(realpath -m "${BENCH_BUILD:-build/bench}")
+build=$(realpath -m "${BENCH_BUILD:-build/bench-release}")
 [ -f "$build/CMakeCache.txt" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
 cmake --build "$build" --target lockstep -- --quiet
 PATH=$build/bin:$PATH

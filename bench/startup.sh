@@ -3,13 +3,13 @@
 # on the two Slurm nodes of tests/cluster compared with the smallest MPI program. Prints tables of docs/performance.md.
 #   bench/startup.sh [--rounds 5]
 # TORCHRUN names PyTorch's torchrun; if it is not set, a virtual environment is made once, under build/.
-# BENCH_BUILD names the build folder, which is otherwise build/bench.
+# BENCH_BUILD names the build folder, which is otherwise build/bench-release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cmake/install-packages.sh cmake/packages.txt
 cmake/install-packages.sh cmake/packages-bench.txt || echo "going on without them" >&2
-build=$(realpath -m "${BENCH_BUILD:-build/bench}")
+build=$(realpath -m "${BENCH_BUILD:-build/bench-release}")
 [ -f "$build/CMakeCache.txt" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
 cmake --build "$build" --target lockstep lockstep_mpi bench_smallest_mpi -- --quiet
 

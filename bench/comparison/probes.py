@@ -9,7 +9,7 @@ PERF = ("perf", "record", "--quiet", "-F", "499", "-o")
 # oneDNN compiles its products while the program runs, so perf finds no file for them.
 PRODUCTS = ("[JIT]", "libdnnl")
 BARRIERS = ("libgomp",)
-# Lockstep's own products, and the packing of their factors, which oneDNN's contain as well.
+# Lockstep's own products, and the packing of their factors, which oneDNN's contain as well. All functions of avx2 do one or the other.
 OWN_PRODUCTS = tuple(f"lockstep::kernels::cpu::{name}" for name in ("multiply_tile", "pack_panels", "pack_transposed", "avx2::"))
 
 
@@ -24,5 +24,5 @@ def share_of(places, report):
 
 def share_of_functions(names, report):
     """Returns the share of a run's time in functions whose names begin so, from `perf report --sort symbol --stdio`; 0 without any."""
-    shares = re.findall(r"^\s*([\d.]+)%\s+\[.\] (\S+)", report, re.MULTILINE)
+    shares = re.findall(r"^\s*([\d.]+)%\s+\[.\] (?:void )?(\S+)", report, re.MULTILINE)
     return sum(float(share) for share, name in shares if name.startswith(names)) / 100

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -89,7 +90,7 @@ class Parsing(unittest.TestCase):
     def test_own_products_are_found_by_their_names(self):
         report = "\n".join([
             "# Overhead  Symbol", "    20.96%  [.] lockstep::kernels::cpu::multiply_tile",
-            "     5.00%  [.] lockstep::kernels::cpu::avx2::multiply_panel",
+            "     5.00%  [.] void lockstep::kernels::cpu::avx2::multiply_columns<int>",
             "     3.51%  [.] lockstep::kernels::cpu::pack_panels  ", "     2.00%  [.] 0x000000000001f7da",
             "     1.00%  [k] exc_page_fault", "     0.50%  [.] lockstep::kernels::cpu::norm_row"])
         self.assertAlmostEqual(probes.share_of_functions(probes.OWN_PRODUCTS, report), 0.2947)
@@ -103,9 +104,11 @@ class Parsing(unittest.TestCase):
 
 class Rows(unittest.TestCase):
     def test_a_processor_without_bf16_has_the_rows_of_fp32_alone(self):
-        names = list(rows.all_rows(["avx2"]))
-        self.assertEqual([name for name in names if "bf16" in name], [])
-        self.assertLessEqual({"seq2seq-fp32", "seq2seq-fp32-2-ranks", "gpt2-fp32-zero-3", "seq2seq-fp32-dropout"}, set(names))
+        for instructions in ([], ["avx2"], ["avx512f", "avx2"]):
+            names = list(rows.all_rows(instructions))
+            self.assertEqual([name for name in names if "bf16" in name], [])
+            self.assertLessEqual({"seq2seq-fp32", "seq2seq-fp32-2-ranks", "gpt2-fp32-zero-3", "seq2seq-fp32-dropout"}, set(names))
+        self.assertLessEqual({"seq2seq-fp32", "gpt2-bf16-zero-3", "seq2seq-bf16-dropout"}, set(rows.all_rows(["amx_bf16"])))
 
     def test_goals_of_bf16_depend_on_the_instructions(self):
         goals = {kind: [goal.goal for goal in rows.all_rows([kind])["gpt2-bf16"].goals] for kind in ("amx_bf16", "avx512_bf16")}
@@ -141,6 +144,16 @@ class Rows(unittest.TestCase):
         self.assertEqual(threads, {"ours": "2", "1 rank": "4", "DDP": "2"})
         self.assertEqual(caller.command(row.contestants["ours"])[-6:], ["--ranks", "2", "--steps", "5", "--warmup", "2"])
         self.assertIn("torch.distributed.run", caller.command(row.contestants["DDP"]))
+
+
+class Folders(unittest.TestCase):
+    def test_scripts_build_in_no_folder_that_build_has_itself(self):
+        # build/bench is the part of build/ that is built from bench/: another build there ends `cmake --install build`.
+        scripts = [path for path in (ROOT / "bench").glob("*.sh") if "BENCH_BUILD:-" in path.read_text()]
+        self.assertGreater(len(scripts), 0)
+        for script in scripts:
+            folder = re.search(r"BENCH_BUILD:-build/([^}/]+)}", script.read_text()).group(1)
+            self.assertFalse((ROOT / folder).exists(), script)
 
 
 class Programs:

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <new>
 #include <string>
 #include <string_view>
 
@@ -58,9 +57,14 @@ bool under_slurm() {
     return name_space != nullptr && std::string_view(name_space).starts_with("slurm.");
 }
 
-// Asks the system itself, because malloc may still hold smaller blocks that were freed.
-bool memory_lacks() {
-    constexpr std::size_t bytes = 16u << 20;
+// Open MPI calls it an internal error when it gets no memory for an operation. Whether memory lacks
+// is asked of the system, because malloc may still hold smaller blocks that were freed.
+bool of_memory(int code) {
+    int error_class = MPI_SUCCESS;
+    ::MPI_Error_class(code, &error_class);
+    if (error_class == MPI_ERR_NO_MEM) return true;
+    if (error_class != MPI_ERR_INTERN && error_class != MPI_ERR_OTHER) return false;
+    constexpr std::size_t bytes = 4u << 20;  // several times what an operation takes
     void* const block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                                /*fd=*/-1, /*offset=*/0);
     if (block == MAP_FAILED) return true;
@@ -70,15 +74,16 @@ bool memory_lacks() {
 
 }  // namespace
 
-// Open MPI calls it an internal error when it gets no memory for an operation.
 void check(int code, const char* what) {
     if (code == MPI_SUCCESS) return;
-    if (memory_lacks()) throw std::bad_alloc();
+    const char* const memory =
+        of_memory(code) ? "out of memory; take a smaller batch (-bs, --batch-tokens) or model; "
+                        : "";
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     ::MPI_Error_string(code, text.data(), &length);
-    throw Error(ErrorKind::mpi,
-                std::string(what) + ": " + text.data() + " (code " + std::to_string(code) + ")");
+    throw Error(ErrorKind::mpi, std::string(what) + ": " + memory + text.data() + " (code " +
+                                    std::to_string(code) + ")");
 }
 
 MpiSession::MpiSession(const std::string& interface) {

@@ -12,8 +12,8 @@
 
 namespace lockstep::comm {
 
-// Throws kind mpi with the library's own text when `code` is not MPI_SUCCESS, or std::bad_alloc if
-// this process gets no further memory.
+// Throws kind mpi with the library's own text when `code` is not MPI_SUCCESS. The error says that
+// memory lacks if that is the likely cause.
 void check(int code, const char* what);
 
 // Keeps MPI initialised in this process and provides the reductions that MPI lacks. It is made,

@@ -19,10 +19,10 @@ namespace {
 
 bool reducible(const HostRange& range) noexcept { return comm::reducible(range.element); }
 
-std::exception_ptr named(const std::exception& cause, ErrorKind kind, const std::string& operation,
+std::exception_ptr named(const char* cause, ErrorKind kind, const std::string& operation,
                          int rank) {
     return std::make_exception_ptr(
-        Error(kind, operation + " on rank " + std::to_string(rank) + ": " + cause.what()));
+        Error(kind, operation + " on rank " + std::to_string(rank) + ": " + cause));
 }
 
 }  // namespace
@@ -56,11 +56,12 @@ struct QueuedCommunicator::State {
         try {
             work();
         } catch (const std::bad_alloc&) {
-            fail(std::current_exception());  // keeps its type, by which it is told
+            fail(named("out of memory; take a smaller batch (-bs, --batch-tokens) or model",
+                       ErrorKind::contract, full_name, named_rank));
         } catch (const Error& error) {
-            fail(named(error, error.kind(), full_name, named_rank));
+            fail(named(error.what(), error.kind(), full_name, named_rank));
         } catch (const std::exception& error) {
-            fail(named(error, ErrorKind::contract, full_name, named_rank));
+            fail(named(error.what(), ErrorKind::contract, full_name, named_rank));
         }
     }
 

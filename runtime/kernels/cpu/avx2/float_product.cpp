@@ -16,14 +16,14 @@ namespace lockstep::kernels::cpu::avx2 {
 
 namespace {
 
-// A panel of so many inner elements takes 24 KiB, and so many rows of a take 96 KiB. Halves of the
-// rows are whole tiles, too.
+// A panel of so many inner elements takes 24 KiB, and so many rows of a take about 96 KiB. Halves
+// of the rows are whole tiles, too.
 constexpr std::int64_t block_inner = 256, most_rows = 96;
 static_assert(most_rows % (4 * tile_rows) == 0);
 
-// The part of b that is packed at a time: 4 MiB at most, which a third-level cache keeps. It has
-// all columns unless they are more than 4,080, and whole blocks of inner elements but for the last
-// one.
+// The part of b that is packed at a time: about 4 MiB at most, which a third-level cache keeps. It
+// has all columns unless they are more than 4,080, and whole blocks of inner elements but for the
+// last one.
 struct ChunkSizes {
     std::int64_t inner, columns;
 };
@@ -36,19 +36,21 @@ ChunkSizes chunk_sizes(std::int64_t inner, std::int64_t columns) noexcept {
             std::min(padded, most_floats / inner_taken / panel_columns * panel_columns)};
 }
 
-// A cache line lies between two panels, and between two groups: if they were a power of two apart,
-// their elements of one row would evict each other from the caches while rows are packed.
+// A cache line lies between two panels, and between two groups. Without it whole ones would be a
+// multiple of 4 KiB apart, so that their elements of one row would share few sets of the caches and
+// evict each other while rows are packed.
 constexpr std::int64_t floats_between = 16;
-constexpr std::int64_t panel_floats(std::int64_t inner) noexcept {
+constexpr std::int64_t panel_pitch(std::int64_t inner) noexcept {
     return inner * panel_columns + floats_between;
 }
-constexpr std::int64_t group_floats(std::int64_t inner) noexcept {
+constexpr std::int64_t group_pitch(std::int64_t inner) noexcept {
     return inner * tile_rows + floats_between;
 }
 
 // A chunk of b, as panels of each of its blocks of inner elements.
 class PackedChunk {
 public:
+    // Returns how many floats the largest chunk takes.
     static std::int64_t floats(const ChunkSizes& sizes) noexcept {
         return panels_of(sizes.columns) *
                (sizes.inner * panel_columns + parts_of(sizes.inner, block_inner) * floats_between);
@@ -65,8 +67,8 @@ public:
     }
     // Returns a panel of that block.
     float* panel(std::int64_t first, std::int64_t index) const noexcept {
-        return memory_ + first / block_inner * panels() * panel_floats(block_inner) +
-               index * panel_floats(inner_from(first));
+        return memory_ + first / block_inner * panels() * panel_pitch(block_inner) +
+               index * panel_pitch(inner_from(first));
     }
 
     // Threads divide rows that are contiguous, or panels.
@@ -95,7 +97,7 @@ private:
         const std::int64_t width = std::min(panel_count * panel_columns, columns() - column);
         pack_panels(b_.part(first, count, column, width),
                     panel(block, first_panel) + (first - block) * panel_columns,
-                    panel_floats(inner_from(block)));
+                    panel_pitch(inner_from(block)));
     }
 
     FloatFactor b_;
@@ -139,7 +141,7 @@ public:
         const std::int64_t next_row = (task + threads_) / across * task_rows_;
         for (std::int64_t block = 0; block < b_.inner(); block += block_inner) {
             const FloatFactor a = block_of_a(row, block);
-            if (a.side == Side::plain) pack_groups(a.lines, groups, group_floats(a.inner()));
+            if (a.side == Side::plain) pack_groups(a.lines, groups, group_pitch(a.inner()));
             const bool last = block + block_inner >= b_.inner();
             const FloatFactor next =
                 last ? block_of_a(next_row, 0) : block_of_a(row, block + block_inner);
@@ -148,11 +150,11 @@ public:
             const HostMatrix<float> c = p_.c.rows_from(row, a.outer());
             for (std::int64_t j = first; j < end; ++j) {
                 if (a.side == Side::plain)
-                    multiply_panel(GroupedRows{groups, group_floats(a.inner())}, j, block, c,
-                                   prefetcher);
+                    multiply_columns(GroupedRows{groups, group_pitch(a.inner())}, {j, end}, block,
+                                     c, prefetcher);
                 else
-                    multiply_panel(PlainRows{a.lines.data, a.lines.stride}, j, block, c,
-                                   prefetcher);
+                    multiply_columns(PlainRows{a.lines.data, a.lines.stride}, {j, end}, block, c,
+                                     prefetcher);
             }
         }
     }
@@ -164,15 +166,23 @@ private:
         return p_.a.part(block, b_.inner_from(block), rows == 0 ? 0 : row, rows);
     }
 
+    // The panels that a task still multiplies.
+    struct PanelsLeft {
+        std::int64_t first, end;
+    };
+
+    // Multiplies the first of them.
     template <class Rows>
-    void multiply_panel(const Rows& rows, std::int64_t index, std::int64_t block,
-                        HostMatrix<float> c, Prefetcher<float>& prefetcher) const noexcept {
-        const std::int64_t inner = b_.inner_from(block), column = index * panel_columns;
-        const float* const next = index + 1 < b_.panels() ? b_.panel(block, index + 1) : nullptr;
+    void multiply_columns(const Rows& rows, PanelsLeft left, std::int64_t block,
+                          HostMatrix<float> c, Prefetcher<float>& prefetcher) const noexcept {
+        const std::int64_t inner = b_.inner_from(block), column = left.first * panel_columns;
+        const float* const next =
+            left.first + 1 < left.end ? b_.panel(block, left.first + 1) : nullptr;
         const float* const bias = block == 0 && p_.bias != nullptr ? p_.bias + column : nullptr;
-        avx2::multiply_panel(
-            rows, {b_.panel(block, index), inner, next}, bias, block == 0 ? p_.into : Into::add,
-            c.columns(column, std::min(panel_columns, b_.columns() - column)), prefetcher);
+        multiply_panel(rows, {b_.panel(block, left.first), inner, next}, bias,
+                       block == 0 ? p_.into : Into::add,
+                       c.columns(column, std::min(panel_columns, b_.columns() - column)),
+                       prefetcher);
     }
 
     ChunkOperands p_;
@@ -197,7 +207,7 @@ bool suits(const FloatProduct& product) noexcept {
 void multiply(device::CpuContext& ctx, const FloatProduct& p) {
     const std::int64_t inner = p.a.inner();
     const ChunkSizes sizes = chunk_sizes(inner, p.c.cols);
-    const std::int64_t block_floats = most_rows / tile_rows * group_floats(block_inner);
+    const std::int64_t block_floats = most_rows / tile_rows * group_pitch(block_inner);
     const std::int64_t chunk_floats = PackedChunk::floats(sizes);
     const int threads = ctx.threads();
     float* const packed =

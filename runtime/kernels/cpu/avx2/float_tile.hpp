@@ -18,8 +18,9 @@ bool has_instructions() noexcept;
 constexpr std::int64_t tile_rows = 4, panel_columns = 24;
 constexpr std::int64_t lanes = 8;  // floats of a vector
 
-// The rows of a product: those of a matrix, `stride` apart, or groups [inner, tile_rows] of them,
-// `stride` apart, of which the last one may have elements that no row of the product needs.
+// The rows of a product: those of a matrix, `stride` apart, of which only the product's own are
+// read, or groups [inner, tile_rows] of them, `stride` apart, of which the last one may have
+// elements that no row of the product needs.
 struct PlainRows {
     const float* data;
     std::int64_t stride;
@@ -32,11 +33,12 @@ struct GroupedRows {
 struct Panel {
     const float* data;   // [inner, panel_columns], 32-byte aligned
     std::int64_t inner;  // one or more
-    const float* next;   // the panel that is needed afterwards, to be loaded meanwhile, or null
+    const float* next;   // a panel of the same size to be loaded into a cache meanwhile, or null
 };
 
-// Calculates 1 to panel_columns columns of a product: c = or += rows * panel, plus the bias of c's
-// columns if it is not null. Calls `prefetcher` once for each tile of c.
+// Calculates 1 to panel_columns columns of a product, with any number of rows: c = or += rows *
+// panel, plus the bias of c's columns if it is not null. Calls `prefetcher` once for each tile of
+// c.
 void multiply_panel(const PlainRows& rows, const Panel& panel, const float* bias, Into into,
                     HostMatrix<float> c, Prefetcher<float>& prefetcher) noexcept;
 void multiply_panel(const GroupedRows& rows, const Panel& panel, const float* bias, Into into,
