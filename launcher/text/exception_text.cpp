@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/out_of_memory.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
@@ -14,9 +15,9 @@ std::string exception_text(const std::exception& exception) {
     // length_error means a size larger than any memory.
     if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
         dynamic_cast<const std::length_error*>(&exception) != nullptr)
-        return "out of memory; take a smaller batch (-bs, --batch-tokens) or model, or let "
-               "lockstep "
-               "plan with the same options and --fit auto look for options with which it fits";
+        return std::string(out_of_memory_text) +
+               ", or let lockstep plan with the same options and --fit auto look for options with "
+               "which it fits";
     const auto* refused = dynamic_cast<const std::system_error*>(&exception);
     if (refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again)
         return "no further thread can be started here (ulimit -u, or the control group's "

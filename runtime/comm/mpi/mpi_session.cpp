@@ -9,6 +9,7 @@
 
 #include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/out_of_memory.hpp"
 
 namespace lockstep::comm {
 
@@ -76,9 +77,7 @@ bool of_memory(int code) {
 
 void check(int code, const char* what) {
     if (code == MPI_SUCCESS) return;
-    const char* const memory =
-        of_memory(code) ? "out of memory; take a smaller batch (-bs, --batch-tokens) or model; "
-                        : "";
+    const std::string memory = of_memory(code) ? out_of_memory_text + std::string("; ") : "";
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     ::MPI_Error_string(code, text.data(), &length);

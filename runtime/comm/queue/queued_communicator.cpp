@@ -12,6 +12,7 @@
 
 #include "runtime/comm/queue/local_communicator.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/out_of_memory.hpp"
 
 namespace lockstep::comm {
 
@@ -56,8 +57,7 @@ struct QueuedCommunicator::State {
         try {
             work();
         } catch (const std::bad_alloc&) {
-            fail(named("out of memory; take a smaller batch (-bs, --batch-tokens) or model",
-                       ErrorKind::contract, full_name, named_rank));
+            fail(named(out_of_memory_text, ErrorKind::contract, full_name, named_rank));
         } catch (const Error& error) {
             fail(named(error.what(), error.kind(), full_name, named_rank));
         } catch (const std::exception& error) {

@@ -39,12 +39,11 @@ ChunkSizes chunk_sizes(std::int64_t inner, std::int64_t columns) noexcept {
 // A cache line lies between two panels, and between two groups. Without it whole ones would be a
 // multiple of 4 KiB apart, so that their elements of one row would share few sets of the caches and
 // evict each other while rows are packed.
-constexpr std::int64_t floats_between = 16;
 constexpr std::int64_t panel_pitch(std::int64_t inner) noexcept {
-    return inner * panel_columns + floats_between;
+    return inner * panel_columns + cache_line_floats;
 }
 constexpr std::int64_t group_pitch(std::int64_t inner) noexcept {
-    return inner * tile_rows + floats_between;
+    return inner * tile_rows + cache_line_floats;
 }
 
 // A chunk of b, as panels of each of its blocks of inner elements.
@@ -52,8 +51,8 @@ class PackedChunk {
 public:
     // Returns how many floats the largest chunk takes.
     static std::int64_t floats(const ChunkSizes& sizes) noexcept {
-        return panels_of(sizes.columns) *
-               (sizes.inner * panel_columns + parts_of(sizes.inner, block_inner) * floats_between);
+        return panels_of(sizes.columns) * (sizes.inner * panel_columns +
+                                           parts_of(sizes.inner, block_inner) * cache_line_floats);
     }
 
     PackedChunk(const FloatFactor& b, float* memory) noexcept : b_(b), memory_(memory) {}
@@ -113,9 +112,9 @@ struct ChunkOperands {
     HostMatrix<float> c;
 };
 
-// The product of a chunk. The tasks are its parts of some rows and some
-// panels, enough of them that the threads end at about the same time. There are rather few rows
-// than few panels in a task, because each task packs its rows of a.
+// The product of a chunk. The tasks are its parts of some rows and some panels, enough of them that
+// the threads end at about the same time. There are rather few rows than few panels in a task,
+// because each task packs its rows of a.
 class ChunkProduct {
 public:
     ChunkProduct(const ChunkOperands& operands, const PackedChunk& b, int threads) noexcept

@@ -121,7 +121,6 @@ struct Ahead {
     const float* from;
     std::int64_t step;  // floats from line to line
 };
-constexpr std::int64_t cache_line_floats = 16;
 constexpr std::int64_t products_per_line = 4;
 
 // Returns the part of the next panel that the tile `index` loads.

@@ -17,6 +17,7 @@ bool has_instructions() noexcept;
 // A tile's sums fill twelve of the sixteen registers, which hides the latency of the instructions.
 constexpr std::int64_t tile_rows = 4, panel_columns = 24;
 constexpr std::int64_t lanes = 8;  // floats of a vector
+constexpr std::int64_t cache_line_floats = 16;
 
 // The rows of a product: those of a matrix, `stride` apart, of which only the product's own are
 // read, or groups [inner, tile_rows] of them, `stride` apart, of which the last one may have
