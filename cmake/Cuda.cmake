@@ -31,7 +31,8 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
     endif()
     if(NOT missing)
         # Ampere, Hopper and, from 12.8 on, Blackwell; what lies between and after is compiled from PTX at its first start.
-        if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+        # enable_language reads CUDAARCHS.
+        if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
             set(targets 80 90a-real 100-real)
             if(nvcc_version VERSION_LESS 12.8)
                 list(REMOVE_ITEM targets 100-real)

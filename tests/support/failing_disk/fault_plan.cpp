@@ -10,11 +10,6 @@
 namespace lockstep::failing_disk {
 namespace {
 
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
-
 Decision fault_of(const std::string& action) {
     if (action == "short") return {Act::shorten};
     if (action == "kill-before") return {Act::kill_before};
@@ -23,6 +18,11 @@ Decision fault_of(const std::string& action) {
 }
 
 }  // namespace
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
 
 FaultPlan& FaultPlan::of_this_process() {
     static FaultPlan* const plan = new FaultPlan;  // also for calls after the end of main()

@@ -43,4 +43,7 @@ private:
     std::atomic<int> calls_{0};
 };
 
+// Returns the value of an environment variable, or "" if it is not set.
+std::string variable(const char* name);
+
 }  // namespace lockstep::failing_disk

@@ -9,17 +9,13 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/failing_disk/fault_plan.hpp"
 #include "tests/support/failing_disk/open_path.hpp"
 
 namespace lockstep::failing_disk {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
 
 unsigned long inode_of(const std::string& path) {
     struct stat status {};
