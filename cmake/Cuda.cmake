@@ -31,11 +31,14 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
     endif()
     if(NOT missing)
         # Ampere, Hopper and, from 12.8 on, Blackwell; what lies between and after is compiled from PTX at its first start.
-        # enable_language reads CUDAARCHS.
-        if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+        # The environment's CUDAARCHS names others, as CMake has it.
+        if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
             set(targets 80 90a-real 100-real)
             if(nvcc_version VERSION_LESS 12.8)
                 list(REMOVE_ITEM targets 100-real)
+            endif()
+            if(DEFINED ENV{CUDAARCHS})
+                set(targets $ENV{CUDAARCHS})
             endif()
             set(CMAKE_CUDA_ARCHITECTURES ${targets} CACHE STRING "CUDA targets")
         endif()
