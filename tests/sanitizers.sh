@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the unit tests with sanitizers and runs them; the closing lines of each run are ctest's.
-#   tests/sanitizers.sh [address|long|thread|build]     without a word: address and thread
+#   tests/sanitizers.sh [address|long|thread|build [address|thread]...]     without a word: address and thread
 # address: every program that holds code of the project, ranks as threads included, with the address and the
 # undefined-behaviour sanitizer; memory that is not given back is a finding. The fuzzers run here, too.
 # long: the same for the CUDA backend on the emulated GPU, which takes half an hour.
 # thread: the programs whose threads meet (communicators, reducer, workers, watchdog, checkpoint writer).
-# build: builds what address and thread run, and runs nothing.
+# build: builds what address and thread run, in the order of the words behind it, and runs nothing.
 # A program ends with its first finding.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
+
+usage() {
+    echo "tests/sanitizers.sh [address|long|thread|build [address|thread]...]" >&2
+    exit 2
+}
 
 # build PRESET TARGET: configures and builds.
 build() {
@@ -37,11 +42,17 @@ case ${1-} in
     check tsan thread_tests
     ;;
 build)
-    build asan-ubsan unit_tests
-    build tsan thread_tests
+    [ $# -gt 1 ] || set -- build address thread
+    for sanitizer in "${@:2}"; do
+        case $sanitizer in
+        address) build asan-ubsan unit_tests ;;
+        thread) build tsan thread_tests ;;
+        *) usage ;;
+        esac
+    done
     ;;
 address) check asan-ubsan unit_tests ;;
 long) check asan-ubsan long_unit_tests asan-ubsan-long ;;
 thread) check tsan thread_tests ;;
-*) echo "tests/sanitizers.sh [address|long|thread|build]" >&2; exit 2 ;;
+*) usage ;;
 esac
