@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that each header compiles alone: that it includes what it uses.
 
-A header that a source includes before anything else is compiled alone by the build. This test compiles a half of the others,
+A header that a source includes before anything else is compiled alone by the build. This test compiles half of the others,
 those whose checksum is even, so that each has its turn when it changes; with `all`, it compiles all of them. The options are
 those of a source that includes the header. Headers that the build does not use are left out: those of cuDNN and with PTX.
 Prints one line and the compiler's words for each fault.   tests/headers_test.py BUILD [all]"""
@@ -85,6 +85,7 @@ def built_alone(entries):
 
 
 def in_turn(header):
+    """Whether a test without `all` compiles the header."""
     return zlib.crc32(read(header).encode()) % 2 == 0
 
 

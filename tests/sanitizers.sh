@@ -4,7 +4,7 @@
 #   tests/sanitizers.sh [address|long|thread|build [address|thread]...]     without a word: address and thread
 # address: every program that holds code of the project, ranks as threads included, with the address and the
 # undefined-behaviour sanitizer; memory that is not given back is a finding. The fuzzers run here, too.
-# long: the same for the CUDA backend on the emulated GPU, which takes half an hour.
+# long: the same for the CUDA backend on the emulated GPU, which takes more than a quarter of an hour.
 # thread: the programs whose threads meet (communicators, reducer, workers, watchdog, checkpoint writer).
 # build: builds what address and thread run, in the order of the words behind it, and runs nothing.
 # A program ends with its first finding.
