@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The presets of the sanitizers compile several sources of a target as one (CMAKE_UNITY_BUILD), so that a header is read, and
-# a template instantiated, once for all of them. The release build compiles each source of the program alone: one that uses
-# another's include or name without saying so fails there. tests/run.sh compiles the tests together (LOCKSTEP_UNITY_TESTS).
+# tests/run.sh and the presets of the sanitizers compile several sources of a target as one (CMAKE_UNITY_BUILD), so that a
+# header is read, and a template instantiated, once for all of them. The preset release and CMake's own commands compile each
+# source alone: one that uses another's include or name without saying so fails there, and in tests/includes_test.py.
 
 # lockstep_compile_apart(TARGET...): these targets' sources are never compiled as one, because they define different things
 # of the same name, each for itself, or need a header's templates before the header of another source.

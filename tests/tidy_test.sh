@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # clang-tidy (.clang-tidy) has nothing to say about a share of the sources and the headers that they include.
-#   tests/tidy_test.sh BUILD [FILE...]     BUILD holds compile_commands.json; without files: one source of each second room
+#   tests/tidy_test.sh BUILD [FILE...]     BUILD holds compile_commands.json; without files: one source of each fourth room
 #   tests/tidy_test.sh BUILD all           every source: half an hour on two cores, before a release
 # A source takes about five seconds, so all of them are too many for every run, and changed files alone are not known without
 # the history. The test takes the source of each room whose contents have the smallest checksum, and of these the ones whose
-# checksum is even. The choice is the same until the room changes, and in time every source has its turn. Two cores need about
-# a minute.
+# checksum is a multiple of four. The choice is the same until the room changes, and in time every source has its turn. Two
+# cores need about a minute.
 # Sources with functions for several processors (gnu::target) are left out: clang 14 does not know the names of those. So are
 # those of the cuDNN frontend, whose headers take it minutes.
 # Other versions of clang-tidy have other checks; with one of them the test is skipped (77).
@@ -17,22 +17,25 @@ cd "$(dirname "$0")/.."
 command -v clang-tidy > /dev/null || { echo "clang-tidy is missing: apt-get install clang-tidy" >&2; exit 1; }
 [[ $(clang-tidy --version) == *" 14."* ]] || { echo "skipped: clang-tidy is not version 14, whose checks are meant"; exit 77; }
 
-tidy() { xargs -P "$(nproc)" -n 1 clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option; }
-one_of_each_second_room() {
+# A build that compiles several sources as one does not say how each is compiled.
+commands=$(mktemp -d)
+trap 'rm -rf "$commands"' EXIT
+tests/compile_commands.py "$build" "$commands"
+
+tidy() { xargs -P "$(nproc)" -n 1 clang-tidy -p "$commands" --quiet --extra-arg=-Wno-unknown-warning-option; }
+one_of_each_fourth_room() {
     while read -r room; do
         find "$room" -maxdepth 1 -name '*.cpp' ! -exec grep -q 'gnu::target\|cudnn_frontend.h' {} \; -exec cksum {} + | sort -n |
             while read -r checksum _ file; do
-                grep -q "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" || continue
-                ((checksum % 2)) || echo "$file"
+                grep -q "\"file\": \"$PWD/$file\"" "$commands/compile_commands.json" || continue
+                ((checksum % 4)) || echo "$file"
                 break
             done || true
     done < cmake/rooms.txt
 }
 
 # The check itself: it refuses a planted mistake, here a moved object that is used again.
-planted=$(mktemp -d)
-trap 'rm -rf "$planted"' EXIT
-cat > "$planted/planted.cpp" << 'END'
+cat > "$commands/planted.cpp" << 'END'
 #include <string>
 #include <utility>
 std::string twice(std::string text) {
@@ -40,14 +43,14 @@ std::string twice(std::string text) {
     return other + text;
 }
 END
-if clang-tidy --quiet --config-file=.clang-tidy "$planted/planted.cpp" -- -std=c++20 &> /dev/null; then
+if clang-tidy --quiet --config-file=.clang-tidy "$commands/planted.cpp" -- -std=c++20 &> /dev/null; then
     echo "the check itself is wrong: clang-tidy accepts an object that is used after it was moved" >&2
     exit 1
 fi
 
 case ${1-} in
-'') files=$(one_of_each_second_room) ;;
-all) files=$(grep -o "\"file\": \"$PWD/[^\"]*\.cpp\"" "$build/compile_commands.json" | cut -d'"' -f4 | sort -u | xargs grep -L 'gnu::target\|cudnn_frontend.h') ;;
+'') files=$(one_of_each_fourth_room) ;;
+all) files=$(grep -o "\"file\": \"$PWD/[^\"]*\.cpp\"" "$commands/compile_commands.json" | cut -d'"' -f4 | sort -u | xargs grep -L 'gnu::target\|cudnn_frontend.h') ;;
 *) files=$(printf '%s\n' "$@") ;;
 esac
 [ -n "$files" ] || { echo "$build/compile_commands.json has none of the sources" >&2; exit 1; }

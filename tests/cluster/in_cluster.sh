@@ -8,7 +8,7 @@ require_cluster
 state=$1
 build=$2
 shift 2
-[ -e "$state/ready" ] || { echo "the test cluster does not run: cluster.sh starts it" >&2; exit 1; }
+[ -e "$state/ready" ] && touch "$state/used" || { echo "the test cluster does not run: cluster.sh starts it" >&2; exit 1; }
 unset "${!SLURM_@}" "${!OMPI_@}" "${!PMIX_@}" LOCKSTEP_SECRET RANK WORLD_SIZE
 exec nsenter --target "$(cat "$state/init")" --mount --net --uts --ipc --pid \
     env SHELL=/bin/bash SLURM_CONF=/run/cluster/slurm.conf PATH="$build/bin:$PATH:/usr/sbin" TERM=dumb \

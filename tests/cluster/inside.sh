@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The first process of the test cluster's namespaces (cluster.sh starts it): makes the network, munged,
-# slurmctld and two slurmd, tells STATE/ready, and ends by itself after a while should nobody stop it.
+# slurmctld and two slurmd, tells STATE/ready, and ends by itself when it was not used for a while (STATE/used) should
+# nobody stop it.
 #   inside.sh STATE BUILD
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 state=$1
 build=$2
-longest_s=1800
+idle_s=${CLUSTER_IDLE_S:-1800}
 run=/run/cluster
 export PATH=$PATH:/usr/sbin SLURM_CONF=$run/slurm.conf
 
@@ -64,5 +65,6 @@ for node in n1 n2; do
         "$here/node.sh" $node "$here/../.." "$build" "$state" > "$state/slurmd.$node.log" 2>&1 &
 done
 until [ "$(sinfo --noheader --states=idle --format=%D 2> /dev/null)" = 2 ]; do sleep 0.1; done
-touch "$state/ready"
-sleep $longest_s
+touch "$state/used" "$state/ready"
+until left_s=$(($(stat --format=%Y "$state/used") + idle_s - $(date +%s))); ((left_s <= 0)); do sleep "$left_s"; done
+rm "$state/ready"
