@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The first process of the test cluster's namespaces (cluster.sh starts it): makes the network, munged,
-# slurmctld and two slurmd, tells STATE/ready, and ends by itself when it was not used for a while (STATE/used) should
-# nobody stop it.
+# slurmctld and two slurmd, tells STATE/ready, and ends by itself when in_cluster.sh has not
+# touched STATE/used for two hours. Continuous integration has a limit of less.
 #   inside.sh STATE BUILD
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 state=$1
 build=$2
-idle_s=${CLUSTER_IDLE_S:-1800}
+idle_s=7200
 run=/run/cluster
 export PATH=$PATH:/usr/sbin SLURM_CONF=$run/slurm.conf
 
