@@ -31,13 +31,13 @@ if(NOT LOCKSTEP_CUDA STREQUAL OFF)
     endif()
     if(NOT missing)
         # Ampere, Hopper and, from 12.8 on, Blackwell; what lies between and after is compiled from PTX at its first start.
-        # The environment's CUDAARCHS names others, as CMake has it.
+        # The environment's CUDAARCHS names others.
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
             set(targets 80 90a-real 100-real)
             if(nvcc_version VERSION_LESS 12.8)
                 list(REMOVE_ITEM targets 100-real)
             endif()
-            if(DEFINED ENV{CUDAARCHS})
+            if(NOT "$ENV{CUDAARCHS}" STREQUAL "")
                 set(targets $ENV{CUDAARCHS})
             endif()
             set(CMAKE_CUDA_ARCHITECTURES ${targets} CACHE STRING "CUDA targets")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The presets of the sanitizers compile the standard library's headers once instead of in each source, which saves a fifth
-# to a third of the time that a source takes. The release build does not, so that a source that forgets an include fails there.
+# to a third of the time that a source takes. The preset release does not, so that a source that forgets an include fails there.
 # In headers that were compiled before, GCC 12 sees overflows inside std::string that cannot be; the preset tsan turns these
 # warnings off.
 option(LOCKSTEP_PRECOMPILED_HEADERS "Compile the standard library's headers once for all sources" OFF)

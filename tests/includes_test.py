@@ -3,33 +3,21 @@
 """Checks that sources and headers include what they use: that each compiles alone.
 
 What the build compiles alone is left out: a source that is not compiled together with others (CMAKE_UNITY_BUILD), and the
-header that it includes first. Of the other sources of the program this test compiles an eighth, and of the headers that none
-of them includes first a quarter. Their checksums choose, so that each has its turn when it changes; with `all`, it compiles
-all of them. The options of a header are those of a source that includes it. Headers that the build does not use are left out:
-those of cuDNN and with PTX.
+header that it includes first. Of the other sources this test compiles one in twenty, and of the other headers one in twelve;
+each change makes another choice. With `all` it compiles all of them. The options of a header are those of a source that
+includes it. Headers that the build does not use are left out: those of cuDNN and with PTX.
 Prints one line and the compiler's words for each fault.   tests/includes_test.py BUILD [all]"""
 import concurrent.futures
 import os
 import re
 import subprocess
 import sys
-import zlib
 
-from compile_commands import INCLUDE, ROOT, commands_of, read
+from compile_commands import INCLUDE, ROOT, Turns, all_files, commands_of, read
 
-FLOORS = ('runtime', 'model', 'data', 'launcher', 'bench', 'tests')
 ONLY_NVCC = 'runtime/kernels/cuda/instructions_ptx/'
 KEPT = re.compile(r'-(I|isystem|D|std=|f|m|W(no-|all|extra|shadow|conversion))')
-TURNS = {'.cpp': 8, '.hpp': 4, '.h': 4}
-
-
-def all_headers():
-    for floor in FLOORS:
-        for folder, _, names in os.walk(os.path.join(ROOT, floor)):
-            for name in sorted(names):
-                path = os.path.relpath(os.path.join(folder, name), ROOT)
-                if name.endswith(('.hpp', '.h')) and not path.startswith(ONLY_NVCC):
-                    yield path
+SHARE_OF_SOURCES, SHARE_OF_HEADERS = 20, 12
 
 
 def options_of(command):
@@ -50,8 +38,9 @@ def file_of(include, includer, headers):
     return next((path for path in (include, beside, emulated) if path in headers), None)
 
 
-def commands_of_headers(commands, headers):
+def commands_of_headers(commands):
     """A command for each header: that of a source that includes it, itself or by other headers."""
+    headers = {path for path in all_files(('.hpp', '.h')) if not path.startswith(ONLY_NVCC)}
     found, waiting = {}, [(command.source, command) for command in commands]
     while waiting:
         includer, command = waiting.pop(0)
@@ -63,21 +52,24 @@ def commands_of_headers(commands, headers):
     return found
 
 
-def not_built_alone(commands):
-    """The sources and headers that neither the build nor one of these sources shows to compile alone: path to command."""
-    headers = set(all_headers())
-    found = commands_of_headers(commands, headers)
+def first_includes(sources):
+    found = (INCLUDE.search(read(source)) for source in sources)
+    return {include.group(1) for include in found if include}
+
+
+def chosen_files(commands, every):
+    """What the test compiles, and how many files the build does not show to compile alone. Path to command. A chosen source
+    also shows it of the header that it includes first."""
+    turns = Turns()
     alone = {command.source for command in commands if not command.together}
-    checked = {command.source: command for command in commands
-               if command.together and command.source not in alone and not command.source.startswith('tests/')}
-    first = (INCLUDE.search(read(source)) for source in alone | set(checked))
-    shown = {include.group(1) for include in first if include}
-    return checked | {header: found[header] for header in sorted(set(found) - shown)}
-
-
-def in_turn(path):
-    """Whether a test without `all` compiles the file."""
-    return zlib.crc32(read(path).encode()) % TURNS[os.path.splitext(path)[1]] == 0
+    sources = {command.source: command for command in commands if command.source not in alone}
+    shown = first_includes(alone)
+    headers = {path: command for path, command in commands_of_headers(commands).items() if path not in shown}
+    chosen = {path: command for path, command in sources.items() if every or turns.has(path, SHARE_OF_SOURCES)}
+    shown = first_includes(chosen)
+    chosen |= {path: command for path, command in headers.items()
+               if path not in shown and (every or turns.has(path, SHARE_OF_HEADERS))}
+    return chosen, len(sources) + len(headers)
 
 
 def fault(command, file, text=''):
@@ -90,22 +82,20 @@ def fault(command, file, text=''):
 def fault_of(path, command):
     """What the compiler says of a source or header alone."""
     path = os.path.join(ROOT, path)
-    return fault(command, path) if path.endswith('.cpp') else fault(command, '-', f'#include "{path}"\n')
+    return fault(command, '-', f'#include "{path}"\n') if path.endswith(('.hpp', '.h')) else fault(command, path)
 
 
 def main():
-    commands = [command for command in commands_of(sys.argv[1])
-                if command.source.startswith(FLOORS) and 'nvcc' not in command.words[0]]
+    commands = [command for command in commands_of(sys.argv[1]) if 'nvcc' not in command.words[0]]
     planted = 'inline std::string planted() { return {}; }\n'
     if fault(commands[0], '-', '#include <string>\n' + planted) or not fault(commands[0], '-', planted):
         print('the check itself is wrong about a file that does not include what it uses')
         return 1
-    others = not_built_alone(commands)
-    chosen = [path for path in others if 'all' in sys.argv[2:] or in_turn(path)]
+    chosen, others = chosen_files(commands, 'all' in sys.argv[2:])
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        answers = list(pool.map(fault_of, chosen, [others[path] for path in chosen]))
+        answers = list(pool.map(fault_of, chosen.keys(), chosen.values()))
     wrong = [f'{path}: does not compile alone\n{words}' for path, words in zip(chosen, answers) if words]
-    print('\n'.join(wrong) or f'{len(chosen)} of {len(others)} files that the build does not compile alone include what they use')
+    print('\n'.join(wrong) or f'{len(chosen)} of {others} files that the build does not compile alone include what they use')
     return 1 if wrong else 0
 
 

@@ -4,7 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
-options=(-DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=ON -DCMAKE_UNITY_BUILD=ON)
+options=(-DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=ON)
+# Several sources as one compile in half the time. A build that is there keeps its way, or all of it would be compiled again.
+[ -e build/CMakeCache.txt ] || options+=(-DCMAKE_UNITY_BUILD=ON)
 # Where the CUDA backend is built, cuDNN's attention is, too, and what its kernels need is looked at.
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
     frontend=$(cmake/cudnn-frontend.sh build/cudnn-frontend)

@@ -36,6 +36,7 @@ check() {
 fixed_addresses=()
 ! setarch --addr-no-randomize true 2> /dev/null || fixed_addresses=(setarch --addr-no-randomize)
 
+[ $# -le 1 ] || [ "$1" = build ] || usage
 case ${1-} in
 '')
     check asan-ubsan unit_tests
@@ -43,11 +44,11 @@ case ${1-} in
     ;;
 build)
     [ $# -gt 1 ] || set -- build address thread
+    for sanitizer in "${@:2}"; do [[ $sanitizer =~ ^(address|thread)$ ]] || usage; done
     for sanitizer in "${@:2}"; do
         case $sanitizer in
         address) build asan-ubsan unit_tests ;;
         thread) build tsan thread_tests ;;
-        *) usage ;;
         esac
     done
     ;;

@@ -1,38 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-tidy (.clang-tidy) has nothing to say about a share of the sources and the headers that they include.
-#   tests/tidy_test.sh BUILD [FILE...]     BUILD holds compile_commands.json; without files: one source of each fourth room
+# clang-tidy (.clang-tidy) has nothing to say about a share of the program's sources and the headers that they include.
+#   tests/tidy_test.sh BUILD [FILE...]     BUILD holds compile_commands.json; without files: one source in twenty-five
 #   tests/tidy_test.sh BUILD all           every source: half an hour on two cores, before a release
 # A source takes about five seconds, so all of them are too many for every run, and changed files alone are not known without
-# the history. The test takes the source of each room whose contents have the smallest checksum, and of these the ones whose
-# checksum is a multiple of four. The choice is the same until the room changes, and in time every source has its turn. Two
-# cores need about a minute.
+# the history. Each change makes another choice (tests/compile_commands.py), so that in time every source has its turn.
 # Sources with functions for several processors (gnu::target) are left out: clang 14 does not know the names of those. So are
 # those of the cuDNN frontend, whose headers take it minutes.
 # Other versions of clang-tidy have other checks; with one of them the test is skipped (77).
 set -euo pipefail
 build=$(realpath "${1:?BUILD}")
 shift
-cd "$(dirname "$0")/.."
+cd -P "$(dirname "$0")/.."
 command -v clang-tidy > /dev/null || { echo "clang-tidy is missing: apt-get install clang-tidy" >&2; exit 1; }
 [[ $(clang-tidy --version) == *" 14."* ]] || { echo "skipped: clang-tidy is not version 14, whose checks are meant"; exit 77; }
 
-# A build that compiles several sources as one does not say how each is compiled.
+# The commands of all sources, also of those that the build compiles together.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
-tests/compile_commands.py "$build" "$commands"
+share=25
+[ "${1-}" != all ] || share=1
+in_turn=$(tests/compile_commands.py "$build" "$commands" "$share")
 
 tidy() { xargs -P "$(nproc)" -n 1 clang-tidy -p "$commands" --quiet --extra-arg=-Wno-unknown-warning-option; }
-one_of_each_fourth_room() {
-    while read -r room; do
-        find "$room" -maxdepth 1 -name '*.cpp' ! -exec grep -q 'gnu::target\|cudnn_frontend.h' {} \; -exec cksum {} + | sort -n |
-            while read -r checksum _ file; do
-                grep -q "\"file\": \"$PWD/$file\"" "$commands/compile_commands.json" || continue
-                ((checksum % 4)) || echo "$file"
-                break
-            done || true
-    done < cmake/rooms.txt
-}
 
 # The check itself: it refuses a planted mistake, here a moved object that is used again.
 cat > "$commands/planted.cpp" << 'END'
@@ -49,8 +39,7 @@ if clang-tidy --quiet --config-file=.clang-tidy "$commands/planted.cpp" -- -std=
 fi
 
 case ${1-} in
-'') files=$(one_of_each_fourth_room) ;;
-all) files=$(grep -o "\"file\": \"$PWD/[^\"]*\.cpp\"" "$commands/compile_commands.json" | cut -d'"' -f4 | sort -u | xargs grep -L 'gnu::target\|cudnn_frontend.h') ;;
+'' | all) files=$(xargs grep -L 'gnu::target\|cudnn_frontend.h' <<< "$in_turn" || true) ;;
 *) files=$(printf '%s\n' "$@") ;;
 esac
 [ -n "$files" ] || { echo "$build/compile_commands.json has none of the sources" >&2; exit 1; }
