@@ -6,7 +6,6 @@
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,11 +28,38 @@ struct Copy {
 
 enum class State : std::uint8_t { ready, at_block, at_lanes, done };
 
+// What every switch reads. It is small so that a block's threads fit into the first-level cache.
 struct Thread {
     Fiber fiber;
     uint3 index{};
-    unsigned number = 0;                   // in its block
-    std::deque<std::vector<Copy>> copies;  // groups, of which the newest is open
+    unsigned number = 0;  // in its block
+};
+
+using Copies = std::deque<std::vector<Copy>>;  // groups, of which the newest is open
+
+// An order that has each thread of a block once: from any of them on, in either direction.
+class Round {
+public:
+    Round() = default;
+    Round(std::uint64_t random, unsigned count)
+        : count_(count), left_(count), forwards_(random % 2 == 0) {
+        next_ = static_cast<unsigned>(random >> 1) % count;
+    }
+    bool ended() const { return left_ == 0; }
+    unsigned peek() const { return next_; }
+    unsigned take() {
+        const unsigned number = next_;
+        --left_;
+        if (forwards_)
+            next_ = next_ + 1 == count_ ? 0 : next_ + 1;
+        else
+            next_ = next_ == 0 ? count_ - 1 : next_ - 1;
+        return number;
+    }
+
+private:
+    unsigned count_ = 0, left_ = 0, next_ = 0;
+    bool forwards_ = true;
 };
 
 // Lanes of a warp that wait for each other. Those that have arrived are bits of `arrived`.
@@ -59,8 +85,12 @@ public:
     void wait(State state) {
         Thread& thread = current();
         states_[thread.number] = state;
-        thread.fiber.suspend();
+        Thread* const next = failure_ ? nullptr : next_ready();
+        if (next == nullptr) return thread.fiber.suspend();
+        make_current(*next);
+        thread.fiber.hand_over(next->fiber);
     }
+    Copies& copies() { return copies_[current().number]; }
     void set_ready(const Thread& thread, std::uint32_t lanes) {
         State* states = &states_[thread.number / warp_size * warp_size];
         for (; lanes != 0; lanes &= lanes - 1) states[std::countr_zero(lanes)] = State::ready;
@@ -90,12 +120,18 @@ private:
     static void enter(void* engine);
     void start_block();
     void run_block();
-    bool run_ready_threads();
+    void run_ready_threads();
     void end_wait();
-    void resume(Thread& thread);
+    Thread* next_ready();
+    void make_current(Thread& thread) {
+        threadIdx = thread.index;
+        current_ = &thread;
+    }
 
-    std::vector<std::unique_ptr<Thread>> threads_;
-    std::vector<State> states_;  // of the threads, side by side because each round reads them all
+    std::deque<Thread> threads_;
+    std::vector<Copies> copies_;  // of the threads
+    std::vector<State> states_;   // of the threads, side by side because each round reads them all
+    Round round_;
     std::vector<std::vector<Meeting>> meetings_;  // of each warp
     std::vector<std::byte> shared_;
     SharedBytes shared_bytes_;
@@ -118,7 +154,8 @@ void Engine::run(dim3 grid, dim3 block, const SharedBytes& shared,
     const std::size_t count = std::size_t{block.x} * block.y * block.z;
     require(count > 0, "a block has threads");
     require(current_ == nullptr, "a kernel launched a kernel");
-    while (threads_.size() < count) threads_.push_back(std::make_unique<Thread>());
+    while (threads_.size() < count) threads_.emplace_back();
+    copies_.resize(threads_.size());
     count_ = static_cast<unsigned>(count);
     block_ = block;
     kernel_ = &kernel;
@@ -141,11 +178,12 @@ void Engine::start_block() {
     meetings_.resize(std::max<std::size_t>(meetings_.size(), count_ / warp_size + 1));
     for (auto& meetings : meetings_) meetings.clear();
     states_.assign(count_, State::ready);
+    round_ = Round();
     for (unsigned i = 0; i < count_; ++i) {
-        Thread& thread = *threads_[i];
+        Thread& thread = threads_[i];
         thread.number = i;
         thread.index = {i % block_.x, i / block_.x % block_.y, i / block_.x / block_.y};
-        thread.copies.assign(1, {});
+        copies_[i].assign(1, {});
         thread.fiber.start(&Engine::enter, this);
     }
 }
@@ -160,31 +198,29 @@ void Engine::enter(void* self) {
     engine.wait(State::done);
 }
 
-void Engine::resume(Thread& thread) {
-    threadIdx = thread.index;
-    current_ = &thread;
-    thread.fiber.resume();
-    current_ = nullptr;
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+// Returns a thread that is ready, or null if there is none. Each round starts with a different
+// thread and goes forwards or backwards.
+Thread* Engine::next_ready() {
+    for (int rounds = round_.ended() ? 1 : 2; rounds > 0; --rounds) {
+        if (round_.ended()) round_ = Round(mix(block_number_, ++waits_), count_);
+        while (!round_.ended()) {
+            const unsigned number = round_.take();
+            if (states_[number] != State::ready) continue;
+            threads_[round_.peek()].fiber.prefetch();
+            return &threads_[number];
+        }
+    }
+    return nullptr;
 }
 
-// Starts with a different thread each time, and goes forwards or backwards.
-bool Engine::run_ready_threads() {
-    const std::uint64_t random = mix(block_number_, ++waits_);
-    const bool forwards = random % 2 == 0;
-    unsigned next = static_cast<unsigned>(random >> 1) % count_;
-    bool any = false;
-    for (unsigned i = 0; i < count_; ++i) {
-        const unsigned number = next;
-        if (forwards)
-            next = next + 1 == count_ ? 0 : next + 1;
-        else
-            next = next == 0 ? count_ - 1 : next - 1;
-        if (states_[number] != State::ready) continue;
-        any = true;
-        resume(*threads_[number]);
+// Runs threads until none is ready.
+void Engine::run_ready_threads() {
+    while (Thread* const first = next_ready()) {
+        make_current(*first);
+        first->fiber.resume();
+        current_ = nullptr;
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
-    return any;
 }
 
 void Engine::end_wait() {
@@ -199,8 +235,7 @@ void Engine::end_wait() {
 void Engine::run_block() {
     start_block();
     for (;;) {
-        while (run_ready_threads()) {
-        }
+        run_ready_threads();
         if (std::ranges::count(states_, State::done) == count_) return;
         end_wait();
     }
@@ -245,13 +280,13 @@ std::uint64_t block_number() { return engine().block_number(); }
 
 void begin_copy(void* to, const void* from, std::size_t bytes) {
     std::memset(to, 0xFF, bytes);  // a kernel that does not wait reads NaN
-    engine().current().copies.back().push_back({to, from, bytes});
+    engine().copies().back().push_back({to, from, bytes});
 }
 
-void end_copy_group() { engine().current().copies.emplace_back(); }
+void end_copy_group() { engine().copies().emplace_back(); }
 
 void wait_copies(std::size_t pending_groups) {
-    auto& copies = engine().current().copies;
+    Copies& copies = engine().copies();
     while (copies.size() - 1 > pending_groups) {
         for (const Copy& copy : copies.front()) {
             if (copy.from == nullptr)

@@ -95,5 +95,9 @@ void Fiber::start(void (*entry)(void*), void* argument) {
 
 void Fiber::resume() { lockstep_emulation_switch(&outside_, inside_); }
 void Fiber::suspend() { lockstep_emulation_switch(&inside_, outside_); }
+void Fiber::hand_over(Fiber& next) {
+    next.outside_ = outside_;
+    lockstep_emulation_switch(&inside_, next.inside_);
+}
 
 }  // namespace lockstep::tests::cuda_emulation

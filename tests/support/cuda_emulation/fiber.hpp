@@ -21,6 +21,11 @@ public:
     void resume();
     // The fiber calls this: resume() then returns.
     void suspend();
+    // The fiber calls this to suspend itself and run another, which resume() then waits for. It
+    // takes one switch instead of two.
+    void hand_over(Fiber& next);
+    // Loads what the next switch to the fiber reads.
+    void prefetch() const noexcept { __builtin_prefetch(inside_); }
 
 private:
     std::byte* stack_;
