@@ -15,10 +15,6 @@ function(lockstep_room name)
         return()
     endif()
     add_library(lockstep_${name} STATIC ${arg_SOURCES})
-    # From CMake 3.31 on nvcc's sources would be compiled as one, too. They have types of the same name.
-    set(kernels ${arg_SOURCES})
-    list(FILTER kernels INCLUDE REGEX "\\.cu$")
-    lockstep_compile_sources_apart(${kernels})
     target_include_directories(lockstep_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(lockstep_${name}
         PUBLIC ${arg_USES} ${arg_PUBLIC} PRIVATE lockstep_warnings ${arg_PRIVATE})
@@ -49,6 +45,9 @@ function(lockstep_cuda_room name group)
     endif()
     if(LOCKSTEP_CUDA_FOUND)
         lockstep_room(${name} ${ARGN})
+        # From CMake 3.31 on nvcc's sources would be compiled as one, too. They have types of the same name.
+        list(FILTER arg_SOURCES INCLUDE REGEX "\\.cu$")
+        lockstep_compile_sources_apart(${arg_SOURCES})
     endif()
 endfunction()
 

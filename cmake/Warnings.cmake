@@ -4,8 +4,9 @@
 add_library(lockstep_warnings INTERFACE)
 target_compile_options(lockstep_warnings INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-restrict>"
-    # Where several sources are compiled as one, a name of one does not shadow a name of another, and a type in an unnamed namespace is in no header. GCC 12 then also
-    # looks into more functions, and calls the text of an empty std::optional uninitialized.
+    # Where several sources are compiled as one, a name of one does not shadow a name of another, and a type in an unnamed
+    # namespace is in no header. GCC 12 then also looks into more functions, and calls the text of an empty std::optional
+    # uninitialized.
     "$<$<AND:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<COMPILE_LANGUAGE:CXX>>:-Wno-shadow;-Wno-subobject-linkage;-Wno-maybe-uninitialized>"
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-restrict>"
     "$<$<AND:$<BOOL:${LOCKSTEP_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>"

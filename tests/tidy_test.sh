@@ -18,9 +18,7 @@ command -v clang-tidy > /dev/null || { echo "clang-tidy is missing: apt-get inst
 # The commands of all sources, also of those that the build compiles together.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
-share=25
-[ "${1-}" != all ] || share=1
-in_turn=$(tests/compile_commands.py "$build" "$commands" "$share")
+in_turn=$(tests/compile_commands.py "$build" "$commands" 25)
 
 tidy() { xargs -P "$(nproc)" -n 1 clang-tidy -p "$commands" --quiet --extra-arg=-Wno-unknown-warning-option; }
 
@@ -38,8 +36,10 @@ if clang-tidy --quiet --config-file=.clang-tidy "$commands/planted.cpp" -- -std=
     exit 1
 fi
 
+readable() { xargs grep -L 'gnu::target\|cudnn_frontend.h' || true; }
 case ${1-} in
-'' | all) files=$(xargs grep -L 'gnu::target\|cudnn_frontend.h' <<< "$in_turn" || true) ;;
+'') files=$(readable <<< "$in_turn") ;;
+all) files=$(grep -o "\"file\": \"$PWD/[^\"]*\.cpp\"" "$commands/compile_commands.json" | cut -d'"' -f4 | sort -u | readable) ;;
 *) files=$(printf '%s\n' "$@") ;;
 esac
 [ -n "$files" ] || { echo "$build/compile_commands.json has none of the sources" >&2; exit 1; }

@@ -6,7 +6,7 @@
 # --build: a folder where the target gpu_bundle is built; else it is built under build/gpu.
 # --cuda 12: by the toolkit that cmake/cuda-12.sh fetches, in build/gpu-12, for drivers from 525 on; else by the nvcc that
 # CMake finds: CUDA 13 asks for driver 580
-# --architectures: of CUDA (CMAKE_CUDA_ARCHITECTURES), when build/gpu is made: 90a for Hopper alone, in three fifths of the time
+# --architectures: of CUDA (CMAKE_CUDA_ARCHITECTURES), when build/gpu is made: 90a for Hopper alone, in about half of the time
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
