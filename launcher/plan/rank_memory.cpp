@@ -7,6 +7,7 @@
 #include "launcher/plan/dry_traffic.hpp"
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/blocks/layout.hpp"
+#include "runtime/batch/lane_range.hpp"
 #include "runtime/comm/owner_sums.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/train/optim/state_bytes.hpp"
@@ -99,8 +100,16 @@ bool RankMemory::adds_in_order() const noexcept {
     return run_.train.reducer.lane_order == train::LaneOrder::fixed;
 }
 
+// From stage 2 on gradients have slots.
+bool RankMemory::each_overwrites() const noexcept {
+    const bool one = train::lanes_of_rank(run_.train.lanes, 0, run_.ranks).count() <= 1;
+    return table_.stage() < 2 && (one || adds_in_order());
+}
+
 BatchMemory RankMemory::training(const std::vector<train::BatchShape>& shapes) const {
-    return worst(shapes, *dry_, [&](const auto& shape) { return dry_->training_bytes(shape); });
+    const kernels::Into into = each_overwrites() ? kernels::Into::overwrite : kernels::Into::add;
+    return worst(shapes, *dry_,
+                 [&](const auto& shape) { return dry_->training_bytes(shape, into); });
 }
 
 BatchMemory RankMemory::evaluation(const std::vector<train::BatchShape>& shapes) const {

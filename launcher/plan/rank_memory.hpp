@@ -90,6 +90,8 @@ private:
     std::int64_t all_nccl_bytes() const;
     std::int64_t copy_bytes() const;
     bool adds_in_order() const noexcept;
+    // Tells whether every micro-batch of the first rank overwrites the gradients, in flat memory.
+    bool each_overwrites() const noexcept;
 
     const PlannedRun run_;
     const train::ParameterTable table_;

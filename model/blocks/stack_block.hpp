@@ -7,6 +7,8 @@
 #include "model/blocks/embedding_block.hpp"
 #include "model/blocks/layer.hpp"
 #include "runtime/kernels/dropout.hpp"
+#include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::model {
 
@@ -48,6 +50,10 @@ struct StackBlock {
     static void backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                          Matrix d_output, Constant memory, Matrix d_memory,
                          const InputGradient<Space>& input, const std::function<void()>& finish);
+
+private:
+    // Moves the layers' sums to the block of the projections, or adds them to it.
+    static void give_memory_biases(const StackPass<Ctx, T>& run, const Weights& weights);
 };
 
 // Tells whether the embedding has parameters of its own besides the table.
@@ -128,6 +134,21 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
 }
 
 template <class Ctx, class T>
+void StackBlock<Ctx, T>::give_memory_biases(const StackPass<Ctx, T>& run, const Weights& weights) {
+    std::size_t first = 0;
+    for (const auto& part : weights.memory_projections) {
+        if (weights.memory_biases.empty()) return;  // the layers have written to the block
+        const auto count = static_cast<std::int64_t>(part.db.size());
+        const View<const float, Space> sums = weights.memory_biases.subview(first, part.db.size());
+        if (run.gradients_into == Into::add)
+            kernels::add<float>(run.ctx, {sums.data(), 1, count}, {part.db.data(), 1, count});
+        else
+            device::copy(run.ctx, sums, part.db);
+        first += part.db.size();
+    }
+}
+
+template <class Ctx, class T>
 void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights, const Saved& saved,
                                   Matrix d_output, Constant memory, Matrix d_memory,
                                   const InputGradient<Space>& input,
@@ -140,6 +161,8 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     const bool has_memory = !weights.memory_projections.empty();
     const std::size_t layers = weights.layers.size();
     const Matrix d_last = run.take(memory.rows, has_memory ? 2 * d_model : 0);
+    if (!weights.memory_biases.empty() && run.gradients_into == Into::add)
+        kernels::fill_zero(run.ctx, weights.memory_biases);
     for (std::size_t i = layers; i-- > 0;) {
         run.enter(i, saved.input_space);
         LayerBlock<Ctx, T>::backward(
@@ -151,14 +174,7 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
         const Constant d_others = saved.kv.columns(d_last.cols, saved.kv.cols - d_last.cols);
         MemoryBlock<Ctx, T>::backward(run, weights.memory_projections, memory, d_others, d_last,
                                       d_memory);
-        std::size_t first = 0;
-        for (const auto& part : weights.memory_projections) {
-            if (weights.memory_biases.empty()) break;  // the layers have written to the block
-            const View<const float, Space> sums =
-                weights.memory_biases.subview(first, part.db.size());
-            device::copy(run.ctx, sums, part.db);
-            first += part.db.size();
-        }
+        give_memory_biases(run, weights);
         finish();
     }
     EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, input);

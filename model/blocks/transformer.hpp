@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/blocks/layout.hpp"
+#include "model/blocks/lent_gradients.hpp"
 #include "model/blocks/output_head.hpp"
 #include "model/blocks/stack_block.hpp"
 #include "model/blocks/weights.hpp"
@@ -38,6 +39,10 @@ public:
         begin_ = end_;
         waiting_ = 0;
     }
+    // Returns the first element of the blocks that the sink was not told of, and the end of the
+    // blocks that were passed.
+    std::size_t begin() const noexcept { return begin_; }
+    std::size_t end() const noexcept { return end_; }
     // Tells the sink that backward reads the next block, if there is one.
     void begin_next() {
         if (next_ < table_.all().size()) sink_.need(end_);
@@ -56,12 +61,15 @@ public:
     BlockNeeds(const train::ParameterTable& table, train::WeightSource& weights)
         : table_(table), weights_(weights), left_(table.all().size()) {}
 
-    void pass_block() {
+    // Returns the element behind the block.
+    std::size_t pass_block() {
         const auto& all = table_.all();
         require(left_ > 0, "forward began more blocks than there are");
+        const std::size_t end = left_ < all.size() ? all[left_].offset : table_.flat_size();
         const int block = all[left_ - 1].block;
         while (left_ > 0 && all[left_ - 1].block == block) --left_;
         weights_.need(all[left_].offset);
+        return end;
     }
 
 private:
@@ -93,6 +101,7 @@ public:
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
           plan_(plan),
+          lent_(store),
           moving_weights_(store.weight_placement().has_slots()),
           ctx_(ctx),
           upload_(ctx) {}
@@ -126,19 +135,23 @@ public:
         device::Stopwatch<Ctx> watch(ctx_);
         const Sides sides = placed_sides();
         Saved saved;
+        if (into == kernels::Into::overwrite) lent_.lend(arena_);
         forward(sides, state, saved, sink);
         spans_.forward.push_back(watch.lap());
 
         sink.begin_backward();
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
+        lent_.leave_until(arena_, 0);  // the loss writes no gradient but the table's
         OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings,
                                   weights_.class_bias.view(), saved.output, sides.labels,
                                   config_.label_smoothing, d_output, weights_.d_embeddings, into,
                                   sums, spans_);
+        lent_.leave_all(arena_);
         watch.lap();
 
         backward(sides, state, saved, d_output, into, sink, input_gradient(sink.loss_done()));
+        lent_.take_back(arena_);
         spans_.backward.push_back(watch.lap());
     }
 
@@ -215,17 +228,19 @@ private:
                  train::GradientSink& sink) {
         const NamedRange range("forward");
         BlockNeeds needs(table_, sink);
-        const auto begin = [&needs] { needs.pass_block(); };
+        const auto begin = [&] { lent_.leave_until(arena_, needs.pass_block()); };
         begin();  // the embedding table
         if (weights_.encoder) {
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
                                            weights_.embeddings, {}, saved.encoder, begin);
         }
+        lent_.leave_all(arena_);
         // This memory outlives the decoder's activations in backward.
         saved.d_memory = arena_.template take_matrix<T>(saved.memory.rows, saved.memory.cols);
         saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
                                        weights_.embeddings, saved.memory, saved.decoder, begin);
+        lent_.leave_all(arena_);
     }
 
     void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,
@@ -238,6 +253,8 @@ private:
         const auto finish = [&] {
             if (progress.pass_block(Sums::max_blocks)) {
                 sums.finish();
+                if (into == kernels::Into::overwrite)
+                    lent_.clear_gaps(ctx_, progress.begin(), progress.end());
                 progress.tell();
             }
             progress.begin_next();
@@ -276,6 +293,7 @@ private:
     const TransformerWeights<T, Space> weights_;
     const StackSettings encoder_, decoder_;
     const RecomputePlan plan_;
+    const LentGradients<Ctx> lent_;
     const bool moving_weights_;  // they lie in slots
     Ctx& ctx_;
     device::Upload<Ctx> upload_;

@@ -79,7 +79,8 @@ struct Stack {
     // stored without gaps, else one matrix each.
     std::vector<Linear<T, Space>> memory_projections;
     // Gradients of the biases of memory_projections, one layer's after the other, which the layers'
-    // backward writes before the block of the projections has its slot. Empty: there are no slots.
+    // backward writes before the block of the projections has its slot, or while its memory is lent
+    // (lent_gradients.hpp). Empty: there are neither slots nor loans.
     View<float, Space> memory_biases;
 };
 
@@ -262,7 +263,8 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
-    if (config.kind == Kind::generator && store.gradient_placement().has_slots())
+    if (config.kind == Kind::generator &&
+        (Ctx::lends_gradients || store.gradient_placement().has_slots()))
         weights.memory_biases = device::Buffer<float, Space>(
             static_cast<std::size_t>(config.decoder_layers * 2 * config.embedding_size));
     weights.embeddings = bind.matrix("embeddings.weight");

@@ -52,12 +52,12 @@ public:
     DryModelLike(const ModelConfig& config, train::Precision precision, const RecomputePlan& plan)
         : config_(config), plan_(plan), store_(parameter_table(config), precision) {}
 
-    std::size_t training_bytes(const train::BatchShape& shape) override {
-        return trained(shape)->peak_activation_bytes();
+    std::size_t training_bytes(const train::BatchShape& shape, kernels::Into into) override {
+        return trained(shape, into)->peak_activation_bytes();
     }
     double multiply_adds(const train::BatchShape& shape) override {
         ctx_.multiply_adds = 0;
-        (void)trained(shape);
+        (void)trained(shape, kernels::Into::overwrite);
         return ctx_.multiply_adds;
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
@@ -111,13 +111,14 @@ public:
     }
 
 private:
-    std::unique_ptr<train::ForwardBackward> trained(const train::BatchShape& shape) {
+    std::unique_ptr<train::ForwardBackward> trained(const train::BatchShape& shape,
+                                                    kernels::Into into) {
         const train::Batch batch = batch_of(shape);
         auto model = make_model<Ctx>(config_, store_, ctx_, plan_);
         const kernels::StepState state;
         train::NoSink sink;
         model->upload(batch);
-        model->train(&state, nullptr, kernels::Into::overwrite, sink);
+        model->train(&state, nullptr, into, sink);
         return model;
     }
 

@@ -8,6 +8,7 @@
 #include "model/config.hpp"
 #include "model/recompute.hpp"
 #include "runtime/batch/batch.hpp"
+#include "runtime/kernels/into.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/precision.hpp"
 #include "runtime/train/step/dry_step.hpp"
@@ -24,8 +25,11 @@ public:
     virtual ~DryModel() = default;
 
     // Returns the peak size of activations and their gradients over forward and backward of a
-    // micro-batch.
-    virtual std::size_t training_bytes(const train::BatchShape& shape) = 0;
+    // micro-batch, without those that lie in the memory of gradients: a CPU's do so in part if the
+    // micro-batch overwrites the gradients and these are one flat buffer. If they are not, give
+    // Into::add.
+    virtual std::size_t training_bytes(const train::BatchShape& shape,
+                                       kernels::Into into = kernels::Into::overwrite) = 0;
     // Returns the multiplications of the linear layers' products in training on a micro-batch, with
     // what backward calculates again.
     virtual double multiply_adds(const train::BatchShape& shape) = 0;

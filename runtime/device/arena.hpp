@@ -13,8 +13,8 @@ namespace lockstep::device {
 
 // Gives out the memory of a step in order and takes all of it back at once. If a step needs more
 // than was reserved or used before, the arena grows by chunks. The next reset() replaces the chunks
-// by one of exactly that size, so later steps allocate nothing. The arena owns the memory. Not safe
-// from several threads.
+// by one of exactly that size, so later steps allocate nothing. The arena owns this memory; it may
+// also borrow memory, of which it uses what it can. Not safe from several threads.
 //
 //  Arena<HostSpace> arena;
 //  arena.reserve(estimated_bytes);
@@ -27,7 +27,7 @@ template <class Space>
 class Arena {
 public:
     struct Mark {
-        std::size_t chunk, used;
+        std::size_t chunk, used, borrowed;
     };
 
     // Returns uninitialised memory, 64-byte aligned. It is valid until reset() or a rewind() to an
@@ -44,9 +44,16 @@ public:
     // Allocates room for a step of that many bytes. Call it before the first take().
     void reserve(std::size_t bytes);
 
+    // Uses 64-byte aligned memory of others, from its end to its front, until the next borrow() or
+    // reset(); an empty view only ends this. Nothing that was taken from it is valid afterwards.
+    void borrow(View<std::byte, Space> memory);
+    // From now on take() leaves the first `bytes` of the borrowed memory alone; at first, all.
+    void leave(std::size_t bytes) noexcept { left_ = bytes; }
+
     Mark mark() const noexcept;
     void rewind(Mark mark) noexcept;
     void reset();
+    // Returns the most bytes of its own that were in use.
     std::size_t peak_bytes() const noexcept { return peak_; }
     // Returns the number of times that reset() has replaced the memory, so that its addresses
     // changed.
@@ -64,11 +71,14 @@ private:
     };
 
     std::byte* take_bytes(std::size_t bytes);
+    std::byte* take_own(std::size_t bytes);
     std::size_t in_use() const noexcept;
 
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0, peak_ = 0;  // chunks before chunk_ are full, later ones are free
     std::int64_t moves_ = 0;
+    View<std::byte, Space> borrowed_;
+    std::size_t free_ = 0, left_ = 0;  // bytes at the front of what was borrowed
 };
 
 template <class Space>
@@ -80,6 +90,13 @@ void Arena<Space>::reserve(std::size_t bytes) {
 template <class Space>
 std::byte* Arena<Space>::take_bytes(std::size_t bytes) {
     bytes = (bytes + 63) / 64 * 64;
+    if (left_ >= free_ || free_ - left_ < bytes) return take_own(bytes);
+    free_ -= bytes;
+    return borrowed_.data() + free_;
+}
+
+template <class Space>
+std::byte* Arena<Space>::take_own(std::size_t bytes) {
     while (chunk_ < chunks_.size() &&
            chunks_[chunk_].used + bytes > chunks_[chunk_].memory.size()) {
         ++chunk_;
@@ -95,6 +112,14 @@ std::byte* Arena<Space>::take_bytes(std::size_t bytes) {
 }
 
 template <class Space>
+void Arena<Space>::borrow(View<std::byte, Space> memory) {
+    require(reinterpret_cast<std::uintptr_t>(memory.data()) % 64 == 0 && memory.size() % 64 == 0,
+            "an arena borrows aligned memory");
+    borrowed_ = memory;
+    free_ = left_ = memory.size();
+}
+
+template <class Space>
 std::size_t Arena<Space>::in_use() const noexcept {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i <= chunk_ && i < chunks_.size(); ++i) bytes += chunks_[i].used;
@@ -103,13 +128,14 @@ std::size_t Arena<Space>::in_use() const noexcept {
 
 template <class Space>
 auto Arena<Space>::mark() const noexcept -> Mark {
-    return {chunk_, chunk_ < chunks_.size() ? chunks_[chunk_].used : 0};
+    return {chunk_, chunk_ < chunks_.size() ? chunks_[chunk_].used : 0, free_};
 }
 
 template <class Space>
 void Arena<Space>::rewind(Mark mark) noexcept {
     chunk_ = mark.chunk;
     if (chunk_ < chunks_.size()) chunks_[chunk_].used = mark.used;
+    free_ = std::min(mark.borrowed, borrowed_.size());
 }
 
 template <class Space>
@@ -119,6 +145,7 @@ void Arena<Space>::reset() {
         chunks_.push_back({Memory(peak_, Content::undefined)});
         ++moves_;
     }
+    borrow({});
     rewind({});
 }
 

@@ -31,6 +31,8 @@ struct CpuTraits {
     static constexpr Recompute recompute = Recompute::outputs;
     // The maximum number of logits in one chunk; on the CPU 128 MiB in fp32.
     static constexpr std::int64_t max_logits = std::int64_t{32} << 20;
+    // If true, the memory of gradients that backward overwrites holds activations until then.
+    static constexpr bool lends_gradients = true;
     // If true, several ranks sum a tied table's gradient in two parts
     // (train/reduction/tied_rows.hpp). The sums of parts differ in the last bits from those of one
     // rank.
@@ -50,6 +52,7 @@ struct CudaTraits {
     // This is 1 GiB in 16 bits. Each chunk reads and writes the gradient of the whole vocabulary:
     // in chunks of 667 rows that would be a tenth of GPT-2's step.
     static constexpr std::int64_t max_logits = std::int64_t{512} << 20;
+    static constexpr bool lends_gradients = false;
     static constexpr bool parts_tied_table = true;
     // Returns a size of at least `count` for launches and arrays that shall be equal for many
     // batches: a power of two, at least `least`; 0 stays 0.

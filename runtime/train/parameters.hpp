@@ -36,7 +36,8 @@ enum class Gradients { kept, none };
 // - from stage 2 on backward writes into slots (placement.hpp), and the sums of the owned parts are
 //   packed;
 // - at stage 3 the weights that compute lie in slots, too, and the master is packed in fp32, too.
-// The gaps between parameters always stay zero, except in slots of gradients.
+// The gaps between parameters always stay zero, except in slots of gradients and in gradients that
+// a micro-batch is about to overwrite.
 // Code that creates a store must include the definition of Space's Buffer.
 template <class Space>
 class ParameterStore {

@@ -105,6 +105,8 @@ template <class T, class Like>
 void norm_forward(DryContext<Like>&, const NormForward<T, DrySpace>&) {}
 template <class T, class Like>
 void norm_backward(DryContext<Like>&, const NormBackward<T, DrySpace>&) {}
+template <class Like>
+void fill_zero(DryContext<Like>&, DryView<float>) {}
 template <class T, class Like>
 void add(DryContext<Like>&, DryMatrix<const T>, DryMatrix<T>) {}
 template <class T, class Like>

@@ -56,8 +56,6 @@ void add_count_nonfinite(DryContext<Like>&, View<const float, DrySpace>,
                          View<std::int64_t, DrySpace>) {}
 template <class Like>
 void reserve_sums(DryContext<Like>&, std::size_t) {}
-template <class Like>
-void fill_zero(DryContext<Like>&, View<float, DrySpace>) {}
 template <class From, class To, class Like>
 void cast(DryContext<Like>&, View<const From, DrySpace>, View<To, DrySpace>) {}
 template <class Like>

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
@@ -174,7 +175,7 @@ FolderLock::FolderLock(const std::string& folder, const LockOwner& self, const L
     try {
         Acquisition(folder_, self_, waiting, times_).acquire(path_);
         remove_lock_leftovers(path_, self_);
-        heart_ = std::jthread([this](std::stop_token stop) { beat_until(stop); });
+        heart_ = std::jthread([this](std::stop_token stop) { beat_until(std::move(stop)); });
     } catch (...) {
         remove_own(path_, self_);
         remove_if_empty(folder_, made_folders_);

@@ -25,8 +25,10 @@ void check_same(const model::ModelConfig& config, train::Precision precision,
     const auto dry = model::make_dry_model(config, precision, DeviceKind::cpu, plan);
     const train::BatchShape shape = tests::shape_of(batch);
     ModelUnderTest trained(config, precision, plan);
-    trained.train(batch);
+    trained.train(batch, kernels::Into::overwrite);
     CHECK(dry->training_bytes(shape) == trained.model->peak_activation_bytes());
+    trained.train(batch, kernels::Into::add);
+    CHECK(dry->training_bytes(shape, kernels::Into::add) == trained.model->peak_activation_bytes());
     ModelUnderTest evaluated(config, precision);
     evaluated.evaluate(batch);
     CHECK(dry->evaluation_bytes(shape) == evaluated.model->peak_activation_bytes());
@@ -90,9 +92,9 @@ TEST_CASE("a step for which memory was reserved does not move it") {
     const auto dry = model::make_dry_model(golden.config(), precision, DeviceKind::cpu);
     ModelUnderTest reserved(golden.config(), precision), grown(golden.config(), precision);
     reserved.model->reserve(dry->training_bytes(tests::shape_of(batch)));
-    reserved.train(batch);
+    reserved.train(batch, kernels::Into::overwrite);
     CHECK(reserved.model->upload(batch).moves == 0);
-    grown.train(batch);
+    grown.train(batch, kernels::Into::overwrite);
     CHECK(grown.model->upload(batch).moves == 1);
 }
 

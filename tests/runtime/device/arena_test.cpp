@@ -77,6 +77,47 @@ TEST_CASE("what was reserved is taken without growing; more than that grows as e
     CHECK(arena.moves() == 1);
 }
 
+TEST_CASE("borrowed memory is used from its end, as far as it is not to be left alone") {
+    alignas(64) static std::byte lent[1024];
+    HostArena arena;
+    const auto inside = [&](HostView<std::byte> taken) {
+        return taken.data() >= lent && taken.data() < lent + sizeof lent;
+    };
+    arena.borrow({lent, sizeof lent});
+    CHECK_FALSE(inside(arena.take<std::byte>(64)));
+    CHECK(arena.peak_bytes() == 64);
+    arena.leave(512);
+    const auto mark = arena.mark();
+    CHECK(arena.take<std::byte>(200).data() == lent + 768);
+    CHECK(arena.take<std::byte>(256).data() == lent + 512);
+    CHECK_FALSE(inside(arena.take<std::byte>(1)));
+    CHECK(arena.peak_bytes() == 128);
+    arena.leave(448);
+    CHECK_FALSE(inside(arena.take<std::byte>(65)));
+    CHECK(arena.take<std::byte>(64).data() == lent + 448);
+    arena.leave(960);  // where something was taken already
+    CHECK_FALSE(inside(arena.take<std::byte>(64)));
+    arena.rewind(mark);
+    CHECK(arena.take<std::byte>(64).data() == lent + 960);
+    arena.borrow({});
+    CHECK_FALSE(inside(arena.take<std::byte>(64)));
+}
+
+TEST_CASE("what was borrowed ends with a reset, and has to be aligned") {
+    alignas(64) static std::byte lent[256];
+    HostArena arena;
+    arena.borrow({lent, sizeof lent});
+    arena.leave(0);
+    CHECK(arena.take<std::byte>(64).data() == lent + 192);
+    CHECK(arena.peak_bytes() == 0);
+    arena.reset();
+    CHECK(arena.moves() == 0);
+    (void)arena.take<std::byte>(64);
+    CHECK(arena.peak_bytes() == 64);
+    CHECK_THROWS_AS(arena.borrow({lent + 1, 64}), Error);
+    CHECK_THROWS_AS(arena.borrow({lent, 65}), Error);
+}
+
 TEST_CASE("dry memory is counted and not there") {
     device::Arena<device::DrySpace> arena;
     constexpr std::size_t tebibyte = std::size_t{1} << 40;
