@@ -19,9 +19,9 @@ namespace lockstep::model {
 // Usage:
 //
 //     lent.lend(arena);
-//     lent.leave_until(arena, end);  // before what belongs to the block that ends with this
-//     element lent.leave_all(arena);         // before what is not of one block, and before
-//     backward lent.clear_gaps(ctx, first, end);  // when backward has finished this range
+//     lent.leave_until(arena, end);      // memory for the block that ends with element `end`
+//     lent.leave_all(arena);             // memory for no single block, or for backward
+//     lent.clear_gaps(ctx, first, end);  // backward has finished these elements
 //     lent.take_back(arena);
 template <class Ctx>
 class LentGradients {

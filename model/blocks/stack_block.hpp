@@ -135,9 +135,9 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
 
 template <class Ctx, class T>
 void StackBlock<Ctx, T>::give_memory_biases(const StackPass<Ctx, T>& run, const Weights& weights) {
+    if (weights.memory_biases.empty()) return;  // the layers have written to the block
     std::size_t first = 0;
     for (const auto& part : weights.memory_projections) {
-        if (weights.memory_biases.empty()) return;  // the layers have written to the block
         const auto count = static_cast<std::int64_t>(part.db.size());
         const View<const float, Space> sums = weights.memory_biases.subview(first, part.db.size());
         if (run.gradients_into == Into::add)

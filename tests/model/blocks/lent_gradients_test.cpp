@@ -5,8 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
-
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/golden_checks.hpp"
 #include "tests/model/model_under_test.hpp"
@@ -35,10 +33,7 @@ model::ModelConfig with_layers(model::ModelConfig config, std::int64_t layers) {
 Trained trained(const model::ModelConfig& config, train::Precision precision,
                 const RecomputePlan& plan, const train::Batch& batch, kernels::Into into) {
     ModelUnderTest test(config, precision, plan);
-    if (into == kernels::Into::overwrite)  // what a step before may have left there
-        for (const train::Parameter& p : test.table.all())
-            std::ranges::fill(test.store.gradient(p.offset, p.count),
-                              std::numeric_limits<float>::quiet_NaN());
+    if (into == kernels::Into::overwrite) tests::spoil(test.table, test.store.gradient());
     const kernels::LossSums sums = test.train(batch, into);
     const auto gradients = test.store.gradient();
     return {{gradients.begin(), gradients.end()}, sums.loss, test.model->peak_activation_bytes()};
