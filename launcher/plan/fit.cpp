@@ -43,9 +43,14 @@ std::vector<RecomputePlan> candidates(const FitChoices& choices, Savings state,
 
 Savings smallest(const FitChoices& choices,
                  const std::function<std::int64_t(const Savings&)>& bytes) {
-    std::vector<Savings> all = states(choices);
-    for (Savings& one : all)
-        one.recompute = choices.recompute.value_or(RecomputePlan{Recompute::layer});
+    std::vector<RecomputePlan> levels{{Recompute::layer}, {}, {Recompute::ffn}};
+    if (choices.recompute) levels = {*choices.recompute};
+    std::vector<Savings> all;
+    for (const RecomputePlan& level : levels)
+        for (Savings one : states(choices)) {
+            one.recompute = level;
+            all.push_back(one);
+        }
     return *std::ranges::min_element(all, {}, bytes);
 }
 

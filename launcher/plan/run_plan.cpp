@@ -266,16 +266,16 @@ private:
         for (const int stage : stages) {
             const int sharing = config_.train.zero.ranks;
             const RankMemory memory = memory_with(plan_.recompute, {stage, sharing});
-            plan_.stages.push_back(
-                {stage, total(memory.parts(plan_.batch, rows_bytes_)), memory.traffic().total()});
+            plan_.stages.push_back({stage, total(memory.parts(largest(memory), rows_bytes_)),
+                                    memory.traffic().total()});
         }
     }
 
-    // Returns nothing when evaluation uses the batches of training: it then takes less than
-    // training.
+    // Evaluation borrows no memory of gradients, so that it may take more than training where both
+    // use the same batches.
     BatchMemory evaluation(const RankMemory& memory) const {
         const bool own = config_.batch.eval_batchsize > 0 || !config_.batch.eval_dynamic.empty();
-        if (!own || !has_data()) return {};
+        if (!own || !has_data()) return memory.evaluation(shapes_);
         const DataSets sets = validation_sets(config_, data_);
         if (sets.sets.empty() || !sets.first().has_split(data::format::valid_split)) return {};
         const data::BatchRules rules =

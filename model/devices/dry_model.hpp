@@ -25,9 +25,9 @@ public:
     virtual ~DryModel() = default;
 
     // Returns the peak size of activations and their gradients over forward and backward of a
-    // micro-batch, without those that lie in the memory of gradients: a CPU's do so in part if the
-    // micro-batch overwrites the gradients and these are one flat buffer. If they are not, give
-    // Into::add.
+    // micro-batch, without those that lie in the memory of gradients. A CPU's do so in part if the
+    // micro-batch overwrites the gradients; give Into::add also for gradients that have slots,
+    // where none do.
     virtual std::size_t training_bytes(const train::BatchShape& shape,
                                        kernels::Into into = kernels::Into::overwrite) = 0;
     // Returns the multiplications of the linear layers' products in training on a micro-batch, with

@@ -94,8 +94,9 @@ public:
     virtual UploadedShape upload(const Batch& batch) = 0;
     // Runs forward and backward on the uploaded batch. The gradients of the loss *sum*, times
     // state->loss_seed, overwrite those of all parameters or are added to them, as `into` says. The
-    // loss is added to *sums. Gradients that are overwritten, and the gaps between them, may hold
-    // anything until sink.ready() tells of them; gaps are zeros then.
+    // loss is added to *sums. Until the sink is told that they are final, gradients that are
+    // overwritten may hold anything, in one flat buffer the gaps between them, too; gaps of a flat
+    // buffer are zeros then.
     virtual void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                        GradientSink& sink) = 0;
     // Evaluates with the labels as input, without dropout and without label smoothing in `loss`.

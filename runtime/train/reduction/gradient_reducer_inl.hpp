@@ -135,7 +135,7 @@ void GradientReducer<Ctx>::finish() {
 }
 
 // Buckets are widened whole, also where ranks share: the gaps between parameters must be zeros
-// again, because no backward overwrites them.
+// again, because no kernel of backward overwrites them.
 template <class Ctx>
 void GradientReducer<Ctx>::widen() {
     if (!narrow_.used()) return;

@@ -129,6 +129,9 @@ TEST_CASE("if nothing fits, the choice takes the least memory, whatever it is") 
     choices.stages = {0, 1, 2, 3};
     const auto bytes = [](const Savings& one) { return one.stage == 1 ? 10 : 20 + one.stage; };
     CHECK(fastest_that_fits(choices, bytes, 9).stage == 1);
+    // With few tokens, what forward keeps may lie in gradients, and what is calculated again not.
+    const auto kept = [](const Savings& one) { return one.recompute == RecomputePlan{} ? 10 : 20; };
+    CHECK(fastest_that_fits(choices, kept, 9).recompute == RecomputePlan{});
 }
 
 TEST_CASE(

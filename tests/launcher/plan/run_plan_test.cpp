@@ -6,6 +6,7 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/blocks/layout.hpp"
+#include "model/devices/dry_model.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"
@@ -148,6 +149,44 @@ TEST_CASE("a rank that shares keeps a copy of its part alone for saving") {
             plan_run(config_of(joined({four, {"--zero", stage, "--async-save", "false"}})));
         CHECK(run.total_bytes() - waits.total_bytes() == 3 * weights);
     }
+}
+
+TEST_CASE("the row of a stage tells what a run at that stage takes") {
+    const auto at = [](const char* stage) {
+        return plan_run(config_of({"-m", "gpt2", "--vocabulary", "1000", "--device", "cpu", "-bs",
+                                   "1", "--n-layers", "12", "--memory", "1GiB",
+                                   "--distributed-world-size", "2", "--zero", stage}));
+    };
+    for (const plan::StageMemory& row : at("1").stages) {
+        CAPTURE(row.stage);
+        CHECK(row.total == at(std::to_string(row.stage).c_str()).total_bytes());
+    }
+}
+
+// Every micro-batch but a step's first one adds, and its activations have memory of their own.
+TEST_CASE("activations lie in gradients where a rank has one micro-batch in each step") {
+    const auto activations = [](const Words& more) {
+        const Words words{"-m",  "gpt2", "--vocabulary", "40", "--device", "cpu",
+                          "-bs", "4",    "--n-layers",   "12"};
+        return plan_run(config_of(joined({words, more}))).batch.activations;
+    };
+    const std::int64_t one = activations({}), several = activations({"--update-freq", "2"});
+    CHECK(one < several);
+    CHECK(activations({"--update-freq", "2", "--deterministic"}) == one);
+    CHECK(activations({"--distributed-world-size", "2", "--logical-shards", "3"}) == several);
+    CHECK(activations({"--distributed-world-size", "2", "--logical-shards", "1"}) == one);
+    CHECK(activations({"--distributed-world-size", "2", "--zero", "2"}) == several);
+}
+
+TEST_CASE("validation counts where it takes more than training with the same batches") {
+    // All that training keeps lies in gradients, and the logits of an evaluation do not.
+    const auto run =
+        plan_run(config_of({"-m", "gpt2", "--vocabulary", "9000", "--device", "cpu",
+                            "--embedding-size", "256", "--n-layers", "12", "-bs", "1"}));
+    const auto dry = model::make_dry_model(run.model, run.precision, run.device.kind);
+    const auto bytes = [](std::size_t count) { return static_cast<std::int64_t>(count); };
+    REQUIRE(dry->training_bytes(run.batch.shape) < dry->evaluation_bytes(run.batch.shape));
+    CHECK(run.batch.activations == bytes(dry->evaluation_bytes(run.batch.shape)));
 }
 
 TEST_CASE("NCCL's memory is that of every communicator of a rank") {
