@@ -7,7 +7,7 @@
 #include "launcher/rank/threads_per_rank.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
-#include "runtime/core/own_binary.hpp"
+#include "runtime/files/own_binary.hpp"
 
 namespace lockstep::bench {
 

@@ -13,8 +13,8 @@ namespace lockstep::bench {
 // them, and 12 x length x keys x d for each layer's attention. Causal attention is counted in full.
 double step_flop(const model::ModelConfig& config, const train::Batch& batch);
 
-// Returns the operations per second of a large square matrix product on the context's threads: this
-// machine's practical maximum.
+// Returns the operations per second of a large square matrix product on the context's threads, by
+// oneDNN or by our own code, whichever is faster: this machine's practical maximum.
 double product_ceiling(device::CpuContext& context, train::Precision precision);
 
 }  // namespace lockstep::bench

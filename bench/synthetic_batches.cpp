@@ -8,7 +8,7 @@
 
 #include "data/batching/batch_rules.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/read_lines.hpp"
+#include "runtime/files/read_lines.hpp"
 
 namespace lockstep::bench {
 

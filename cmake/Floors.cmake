@@ -7,6 +7,7 @@ lockstep_floor(comm
     comm_base
     comm_net
     comm_environment
+    comm_secret
     comm_store
     comm_queue
     comm_gloo
@@ -23,6 +24,7 @@ lockstep_floor(train
     train_sharing
     train_step
     train_loop
+    train_folder
     train_checkpoint
     train_pieces
     train_metrics)
@@ -34,13 +36,16 @@ lockstep_floor(model
     model_devices)
 lockstep_floor(data
     data_text
+    data_hdf5
     data_storage
+    data_writing
     data_tokenizers
     data_batching
     data_loading
     data_prepare)
 lockstep_floor(launcher_rooms
     launcher_model_folder
+    launcher_command_line
     launcher_options
     launcher_processes
     launcher_text
@@ -59,6 +64,7 @@ lockstep_floor(launcher_rooms
     launcher_torchrun
     launcher_watch
     launcher_evaluate
+    launcher_memory
     launcher_train
     launcher_programs)
 lockstep_floor(launcher

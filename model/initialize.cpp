@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/philox.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::model {
 

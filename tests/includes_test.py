@@ -3,13 +3,15 @@
 """Checks that sources and headers include what they use: that each compiles alone.
 
 What the build compiles alone is left out: a source that is not compiled together with others (CMAKE_UNITY_BUILD), and the
-header that it includes first. Of the other sources this test compiles one in twenty, and of the other headers one in twelve;
-each change makes another choice. With `all` it compiles all of them. The options of a header are those of a source that
-includes it. Headers that the build does not use are left out: those of cuDNN and with PTX.
+header that it includes first. Of the others this test compiles those that the last commits have changed, where the history is
+there, and of the rest one source in twenty and one header in twelve; each change makes another choice. With `all` it compiles
+all of them. The options of a header are those of a source that includes it. Headers that the build does not use are left
+out: those of cuDNN and with PTX.
 Prints one line and the compiler's words for each fault.   tests/includes_test.py BUILD [all]"""
 import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -18,13 +20,14 @@ from compile_commands import INCLUDE, ROOT, Turns, all_files, commands_of, read
 ONLY_NVCC = 'runtime/kernels/cuda/instructions_ptx/'
 KEPT = re.compile(r'-(I|isystem|D|std=|f|m|W(no-|all|extra|shadow|conversion))')
 SHARE_OF_SOURCES, SHARE_OF_HEADERS = 20, 12
+RECENT_COMMITS = 20
 
 
 def options_of(command):
     """The compiler, and the options that say how a file is read."""
     words, kept = command.words, []
     for word, following in zip(words, words[1:] + ['']):
-        if word == '-isystem' or word == '-I':
+        if word in ('-I', '-isystem', '-idirafter'):
             kept += [word, following]
         elif KEPT.match(word):
             kept.append(word)
@@ -57,18 +60,30 @@ def first_includes(sources):
     return {include.group(1) for include in found if include}
 
 
+def recently_changed():
+    """The files that the last commits and the working tree have changed; none where there is no history."""
+    if not shutil.which('git'):
+        return set()
+    asked = (['log', f'-{RECENT_COMMITS}', '--name-only', '--format='], ['diff', 'HEAD', '--name-only'])
+    answers = (subprocess.run(['git', *words], capture_output=True, text=True, cwd=ROOT, check=False) for words in asked)
+    return {path for answer in answers for path in answer.stdout.splitlines()}
+
+
 def chosen_files(commands, every):
     """What the test compiles, and how many files the build does not show to compile alone. Path to command. A chosen source
     also shows it of the header that it includes first."""
-    turns = Turns()
+    turns, recent = Turns(), recently_changed()
+
+    def has_turn(path, share):
+        return every or path in recent or turns.has(path, share)
     alone = {command.source for command in commands if not command.together}
     sources = {command.source: command for command in commands if command.source not in alone}
     shown = first_includes(alone)
     headers = {path: command for path, command in commands_of_headers(commands).items() if path not in shown}
-    chosen = {path: command for path, command in sources.items() if every or turns.has(path, SHARE_OF_SOURCES)}
+    chosen = {path: command for path, command in sources.items() if has_turn(path, SHARE_OF_SOURCES)}
     shown = first_includes(chosen)
     chosen |= {path: command for path, command in headers.items()
-               if path not in shown and (every or turns.has(path, SHARE_OF_HEADERS))}
+               if path not in shown and has_turn(path, SHARE_OF_HEADERS)}
     return chosen, len(sources) + len(headers)
 
 

@@ -15,10 +15,10 @@ for library; do
     "$cuobjdump" -elf "$library" 2> >(grep -v "^Skipping" >&2)
 done | awk '
 function known_bytes(arch, name) {
-    if (name ~ /norm_backward_kernel/) return arch == "sm_100" ? 120 : arch == "sm_80" ? 24 : 32
+    if (name ~ /norm_backward_kernel/) return arch == "sm_100" ? 96 : arch == "sm_80" ? 16 : 0
     if (name ~ /14forward_kernel.*Li128/) return arch == "sm_100" ? 40 : 16
     if (name ~ /12begin_kernel/) return arch == "sm_100" ? 0 : 40  # an array
-    if (arch != "sm_90a" && name ~ /11keys_kernel.*Li32ELNS1_7MaskingE1/) return 16
+    if (name ~ /11keys_kernel.*Li32ELNS1_7MaskingE1/) return 16
     # The plain kernels of heads of more than 64 columns.
     if (arch == "sm_100" && name ~ /(14forward|14queries|11keys)_kernelILi(128|256)/) return 16
     if (arch == "sm_100" && name ~ /column_sums_kernel/) return 24

@@ -6,7 +6,7 @@
   says in a comment what it is, and names each of the folder's sources (or a list of cmake/ does).
 - A file includes only its own room and rooms before it in that list, and those are named in the folder's CMakeLists.txt.
   An include is written from the root of the project.
-- data includes of the other floors only runtime/core and runtime/batch.
+- data includes of the other floors only runtime/core, runtime/files and runtime/batch.
 - No source has an #if or a #define, and CUDA's headers are included only in the folders that wrap them.
 Prints one line for each fault; exit code 1 if there is one.   tests/layers_test.py [ROOT]"""
 import collections
@@ -27,7 +27,7 @@ INSTRUCTIONS = 'runtime/kernels/cuda/instructions_ptx/'
 CUDA_HEADER = re.compile(r'(cuda|cu(blas|dnn)|nccl|nvtx|nv_?ml)', re.IGNORECASE)
 CUDA_ROOMS = ('runtime/device/cuda', 'runtime/kernels/cuda', 'runtime/comm/nccl')
 CUDA_FILES = ('runtime/core/named_range_nvtx.cpp',)
-ROOMS_FOR_DATA = ('runtime/core', 'runtime/batch')
+ROOMS_FOR_DATA = ('runtime/core', 'runtime/files', 'runtime/batch')
 
 
 def read(path):
@@ -148,7 +148,7 @@ def faults(root):
             elif other not in allowed[room]:
                 yield f'{path}: includes {include}, but {room}/CMakeLists.txt does not name {other}'
             if room.startswith('data/') and not other.startswith('data/') and other not in ROOMS_FOR_DATA:
-                yield f'{path}: includes {include}, but data includes only runtime/core and runtime/batch'
+                yield f'{path}: includes {include}, but data includes only runtime/core, runtime/files and runtime/batch'
 
 
 def planted_list(name, words):

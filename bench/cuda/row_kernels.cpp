@@ -96,15 +96,16 @@ void activations(CudaContext& ctx, KernelTable& table, const Rows<T>& x, double 
                                                             {"gelu_erf", Activation::gelu_erf}};
     for (const auto& [name, f] : functions) {
         table.moves(std::string("activation_forward, ") + name, type_name<T>, 2 * bytes,
-                    [&] { activation_forward<T>(ctx, f, {}, {}, x.part(0), x.part(1)); });
-        table.moves(std::string("activation_backward, ") + name, type_name<T>, 3 * bytes, [&] {
-            activation_backward<T>(ctx, {.f = f,
-                                         .x = x.part(0),
-                                         .dy = x.part(1),
-                                         .dx = x.part(2),
-                                         .db = x.column_sums(0),
-                                         .into = Into::overwrite});
-        });
+                    [&, f = f] { activation_forward<T>(ctx, f, {}, {}, x.part(0), x.part(1)); });
+        table.moves(std::string("activation_backward, ") + name, type_name<T>, 3 * bytes,
+                    [&, f = f] {
+                        activation_backward<T>(ctx, {.f = f,
+                                                     .x = x.part(0),
+                                                     .dy = x.part(1),
+                                                     .dx = x.part(2),
+                                                     .db = x.column_sums(0),
+                                                     .into = Into::overwrite});
+                    });
     }
     table.moves("relu_backward", type_name<T>, 3 * bytes, [&] {
         relu_backward<T>(ctx, {.y = x.part(0),

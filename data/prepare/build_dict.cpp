@@ -6,11 +6,11 @@
 #include <thread>
 
 #include "data/prepare/tokenizer_building.hpp"
-#include "data/storage/output_directory.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
-#include "runtime/core/durable_files.hpp"
+#include "data/writing/output_directory.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/durable_files.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
 

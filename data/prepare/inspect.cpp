@@ -18,9 +18,9 @@
 #include "data/tokenizers/dataset_tokenizer.hpp"
 #include "data/tokenizers/unknown_words.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 namespace {

@@ -8,13 +8,13 @@
 #include "data/prepare/split_encoding.hpp"
 #include "data/prepare/tokenizer_building.hpp"
 #include "data/storage/dataset_info.hpp"
-#include "data/storage/output_directory.hpp"
 #include "data/text/read_progress.hpp"
 #include "data/tokenizers/dict_file.hpp"
 #include "data/tokenizers/unknown_words.hpp"
+#include "data/writing/output_directory.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/trace.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 namespace {

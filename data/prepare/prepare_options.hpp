@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "data/storage/existing_folder.hpp"
 #include "data/text/read_options.hpp"
 #include "data/tokenizers/tokenizer_options.hpp"
+#include "data/writing/existing_folder.hpp"
 
 namespace lockstep::data {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/prepare/encoded_chunk.hpp"
-#include "data/storage/split_writer.hpp"
+#include "data/writing/split_writer.hpp"
 
 namespace lockstep::data {
 

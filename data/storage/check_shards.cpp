@@ -2,7 +2,7 @@
 #include "data/storage/check_shards.hpp"
 
 #include "data/storage/shard_store.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
 namespace {

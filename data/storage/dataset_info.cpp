@@ -47,7 +47,7 @@ Json to_json(const SplitInfo& split) {
 
 // A name from elsewhere must not lead out of the folder.
 std::string file_of(const Object& shard) {
-    const std::string file = shard.text("file");
+    std::string file = shard.text("file");
     const bool plain = !file.empty() && file != "." && file != ".." &&
                        file.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
     if (!plain) shard.refuse("file", "the name of a file in this folder");
@@ -56,7 +56,7 @@ std::string file_of(const Object& shard) {
 
 std::string hash_in(const Object& json, const char* name) {
     if (!json.has(name)) return "";
-    const std::string hash = json.text(name);
+    std::string hash = json.text(name);
     if (hash.size() != 16 || hash.find_first_not_of("0123456789abcdef") != std::string::npos)
         json.refuse(name, "16 hexadecimal digits");
     return hash;
@@ -126,7 +126,7 @@ DatasetInfo read_dataset_info(const std::string& directory) {
     const std::string path = directory + "/" + format::dataset_file;
     const std::string text = read_json_text(path, "cannot be read");
     const Json json = try_parse_ordered_json(text);
-    const JsonOrigin origin{path, "; restore the file, or run 'lockstep prepare' again"};
+    const JsonOrigin origin{path, restore_remedy};
     const Object object(json, origin);
     const auto version = object.count(format::version);
     if (version == format_version) return info_of(object);

@@ -3,22 +3,22 @@
 
 #include <limits>
 
-#include "data/storage/hdf5_read.hpp"
+#include "data/hdf5/hdf5_read.hpp"
+#include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
 namespace {
 
 constexpr std::size_t cache_bytes = std::size_t{1} << 20;
-constexpr const char* restore = "; restore the file, or run 'lockstep prepare' again";
 
 }  // namespace
 
 LengthIndex::LengthIndex(const Dataset& dataset, const SplitInfo& split)
     : path_(dataset.directory() + "/" + format::index_file) {
     if (!path_exists(path_))
-        throw Error(ErrorKind::data, path_ + ": the data set's index is missing" + restore);
+        throw Error(ErrorKind::data, path_ + ": the data set's index is missing" + restore_remedy);
     if (!is_file(path_)) damaged("it is not a regular file");
     const Hdf5Section section;
     try {
@@ -49,7 +49,7 @@ void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf
         damaged("not a whole HDF5 file (" + reason + ")");
     }
     if (hdf5::read_text(file_, format::dictionary_hash) != dataset.dictionary_hash())
-        throw Error(ErrorKind::data, path_ + ": belongs to another data set" + restore);
+        throw Error(ErrorKind::data, path_ + ": belongs to another data set" + restore_remedy);
     for (std::size_t shard = 0; shard < split.shards.size(); ++shard) {
         const std::string name = index_dataset(split.name, static_cast<int>(shard));
         lengths_.push_back(hdf5::open_column(file_, name, {H5T_STD_I32LE, 2}, cache_bytes));
@@ -61,7 +61,7 @@ void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf
 }
 
 void LengthIndex::damaged(const std::string& what) const {
-    throw Error(ErrorKind::data, path_ + ": " + what + restore);
+    throw Error(ErrorKind::data, path_ + ": " + what + restore_remedy);
 }
 
 void LengthIndex::append_extents(int shard, std::int64_t first, std::int64_t count,
@@ -81,7 +81,7 @@ void LengthIndex::append_extents(int shard, std::int64_t first, std::int64_t cou
         const std::int32_t source = lengths[2 * i], label = lengths[2 * i + 1];
         if (source < 0 || label < 1 || source > std::numeric_limits<std::int32_t>::max() - label)
             throw Error(ErrorKind::data, path_ + ": row " + std::to_string(first + i) +
-                                             " has no length that a row can have" + restore);
+                                             " has no length that a row can have" + restore_remedy);
         const auto row = global_row(static_cast<std::uint64_t>(first + i),
                                     static_cast<std::uint64_t>(shard), lengths_.size());
         out.push_back({static_cast<std::uint32_t>(row), shard, 0, source, label,

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "data/hdf5/hdf5_column.hpp"
+#include "data/hdf5/hdf5_section.hpp"
 #include "data/storage/dataset.hpp"
-#include "data/storage/hdf5_column.hpp"
-#include "data/storage/hdf5_section.hpp"
 #include "data/storage/row_store.hpp"
 
 namespace lockstep::data {

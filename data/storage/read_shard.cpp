@@ -9,7 +9,7 @@
 #include "data/storage/check_shards.hpp"
 #include "data/storage/shard_store.hpp"
 #include "data/storage/verify_shard.hpp"
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 

@@ -67,6 +67,9 @@ inline constexpr const char* tokenizer = "tokenizer";              // string
 
 }  // namespace format
 
+// What a message about a damaged file of a data set tells people to do.
+inline constexpr const char* restore_remedy = "; restore the file, or run 'lockstep prepare' again";
+
 // Returns a file name such as "train-00000-of-00002.h5".
 std::string shard_file(std::string_view split, int shard, int shards);
 // Returns the name of a shard's dataset in the index, such as "/train/00000": int32 [rows, 2] with

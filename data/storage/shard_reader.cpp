@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "data/storage/hdf5_read.hpp"
+#include "data/hdf5/hdf5_read.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 
@@ -16,15 +16,15 @@ namespace {
 
 constexpr std::size_t token_cache_bytes = std::size_t{8} << 20;
 constexpr std::size_t row_cache_bytes = std::size_t{2} << 20;
-constexpr const char* restore = "; restore the file, or run 'lockstep prepare' again";
 
 void require_regular_file(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw_errno("cannot read the data shard", path);
     if (!S_ISREG(status.st_mode))
-        throw Error(ErrorKind::data, path + ": the data shard is not a regular file" + restore);
+        throw Error(ErrorKind::data,
+                    path + ": the data shard is not a regular file" + restore_remedy);
     if (status.st_size == 0)
-        throw Error(ErrorKind::data, path + ": the data shard is empty" + restore);
+        throw Error(ErrorKind::data, path + ": the data shard is empty" + restore_remedy);
 }
 
 }  // namespace
@@ -63,7 +63,8 @@ void ShardReader::open(const Hdf5Section& section) {
     if (file_) return;
     const std::string reason = section.reason();
     hdf5::require_openable(path_, reason);
-    throw Error(ErrorKind::data, path_ + ": not a whole HDF5 file (" + reason + ")" + restore);
+    throw Error(ErrorKind::data,
+                path_ + ": not a whole HDF5 file (" + reason + ")" + restore_remedy);
 }
 
 void ShardReader::check_identity() const {
@@ -71,7 +72,7 @@ void ShardReader::check_identity() const {
         throw Error(ErrorKind::data, path_ + ": " + what);
     };
     const auto version = hdf5::read_integer(file_, format::version);
-    if (!version) wrong(std::string("not a shard of Lockstep's") + restore);
+    if (!version) wrong(std::string("not a shard of Lockstep's") + restore_remedy);
     if (*version != format_version)
         wrong("written in format " + std::to_string(*version) + ", this program reads " +
               std::to_string(format_version) + "; run 'lockstep prepare' again");
@@ -79,13 +80,13 @@ void ShardReader::check_identity() const {
         const auto found = hdf5::read_text(file_, attribute);
         if (found != want)
             wrong(std::string(complaint) + " (" + shown(found.value_or("none")) + ", not " +
-                  shown(want) + ")" + restore);
+                  shown(want) + ")" + restore_remedy);
     };
     const auto integer = [&](const char* attribute, std::int64_t want) {
         const auto found = hdf5::read_integer(file_, attribute);
         if (found != want)
             wrong(std::string(attribute) + " is " + (found ? std::to_string(*found) : "missing") +
-                  " where dataset.json says " + std::to_string(want) + restore);
+                  " where dataset.json says " + std::to_string(want) + restore_remedy);
     };
     text(format::dictionary_hash, expected_.dictionary_hash, "made with another dictionary");
     text(format::kind, name(expected_.kind), "holds another kind of rows");
@@ -102,12 +103,12 @@ void ShardReader::check_size() const {
     if (expected_.bytes == 0 || bytes == expected_.bytes) return;
     throw Error(ErrorKind::data, path_ + ": has " + std::to_string(bytes) +
                                      " bytes where dataset.json says " +
-                                     std::to_string(expected_.bytes) + restore);
+                                     std::to_string(expected_.bytes) + restore_remedy);
 }
 
 void ShardReader::open_columns() {
     const auto damaged = [&](const std::string& what) {
-        throw Error(ErrorKind::data, path_ + ": " + what + restore);
+        throw Error(ErrorKind::data, path_ + ": " + what + restore_remedy);
     };
     const auto open = [&](const char* name, hid_t type, std::size_t cache_bytes) {
         hdf5::Column column = hdf5::open_column(file_, name, {type, 1}, cache_bytes);
@@ -143,7 +144,7 @@ void ShardReader::read(const hdf5::Column& column, const char* name, std::uint64
     throw Error(ErrorKind::data, path_ + ": damaged within " + name + " " + std::to_string(first) +
                                      " to " + std::to_string(first + out.size()) +
                                      ", read at once (" + hdf5::reason_of(outcome, section) + ")" +
-                                     restore);
+                                     restore_remedy);
 }
 
 void ShardReader::append_extents(std::int64_t first, std::int64_t count,
@@ -175,8 +176,8 @@ void ShardReader::append_extents(std::int64_t first, std::int64_t count,
 }
 
 void ShardReader::damaged_row(std::uint64_t row, const std::string& part) const {
-    throw Error(ErrorKind::data,
-                path_ + ": " + part + " of row " + std::to_string(row) + " is damaged" + restore);
+    throw Error(ErrorKind::data, path_ + ": " + part + " of row " + std::to_string(row) +
+                                     " is damaged" + restore_remedy);
 }
 
 std::uint64_t ShardReader::row_of(std::uint64_t token, const Hdf5Section& section) const {
@@ -200,7 +201,8 @@ void ShardReader::read_tokens(std::uint64_t first, std::span<std::int32_t> out) 
         row_of(first + static_cast<std::uint64_t>(stranger - out.begin()), section);
     throw Error(ErrorKind::data, path_ + ": row " + std::to_string(row) + " has the token " +
                                      std::to_string(*stranger) + ", but the vocabulary has " +
-                                     std::to_string(expected_.vocabulary) + " tokens" + restore);
+                                     std::to_string(expected_.vocabulary) + " tokens" +
+                                     restore_remedy);
 }
 
 std::vector<std::string> ShardReader::read_references(std::int64_t row) {

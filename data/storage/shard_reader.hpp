@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/storage/hdf5_column.hpp"
-#include "data/storage/hdf5_section.hpp"
+#include "data/hdf5/hdf5_column.hpp"
+#include "data/hdf5/hdf5_section.hpp"
 #include "data/storage/row_store.hpp"
 #include "data/storage/shard_format.hpp"
 

@@ -3,9 +3,10 @@
 
 #include <string>
 
+#include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 
@@ -21,8 +22,7 @@ Verification verify(const std::string& path, const std::string& xxh3, Clock::tim
     if (reading == Reading::stopped) return Verification::out_of_time;
     if (hex(hash.value()) == xxh3) return Verification::same;
     throw Error(ErrorKind::data, path + ": is not the file that prepare wrote (its XXH3 hash is " +
-                                     hex(hash.value()) + ", not " + xxh3 +
-                                     "); restore the file, or run 'lockstep prepare' again");
+                                     hex(hash.value()) + ", not " + xxh3 + ")" + restore_remedy);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "data/text/episode_borders.hpp"
 #include "data/text/unicode.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 

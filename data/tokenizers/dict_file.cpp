@@ -8,7 +8,7 @@
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
 namespace {

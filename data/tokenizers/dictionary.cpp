@@ -9,9 +9,9 @@
 #include "data/text/fields.hpp"
 #include "data/text/unicode.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/followed_path.hpp"
-#include "runtime/core/path_status.hpp"
-#include "runtime/core/read_lines.hpp"
+#include "runtime/files/followed_path.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/files/read_lines.hpp"
 
 namespace lockstep::data {
 namespace {

@@ -11,9 +11,9 @@
 #include "data/tokenizers/sentencepiece_charsmap.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/followed_path.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/files/followed_path.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 namespace {

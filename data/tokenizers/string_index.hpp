@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 

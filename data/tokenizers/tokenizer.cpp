@@ -6,8 +6,8 @@
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/followed_path.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
+#include "runtime/files/followed_path.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::data {
 namespace {

@@ -11,9 +11,9 @@
 #include "launcher/rank/loaded_model.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher::checkpoints {
 

@@ -10,15 +10,15 @@
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/text/units.hpp"
-#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/durable_files.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/kernels/moment_codes.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
 #include "runtime/train/checkpoint/stored_tensors.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher::checkpoints {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/train/checkpoint/folder_lock.hpp"
+#include "runtime/train/folder/folder_lock.hpp"
 
 namespace lockstep::launcher::checkpoints {
 

@@ -10,11 +10,11 @@
 #include "launcher/checkpoints/stored_run.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
-#include "runtime/train/checkpoint/lock_file.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/folder/lock_file.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher::checkpoints {
 

@@ -9,13 +9,13 @@
 #include "launcher/model_folder/recorded_model.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
-#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/durable_files.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher::checkpoints {
 

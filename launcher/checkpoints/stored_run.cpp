@@ -8,7 +8,7 @@
 #include "data/text/escaped_bytes.hpp"
 #include "launcher/text/utc.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"

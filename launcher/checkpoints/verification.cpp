@@ -15,11 +15,11 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
 #include "runtime/train/checkpoint/stored_tensors.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher::checkpoints {
 

@@ -14,7 +14,7 @@
 #include "launcher/doctor/probes/probe_server.hpp"
 #include "launcher/doctor/probes/rates.hpp"
 #include "launcher/doctor/rank_facts.hpp"
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::doctor {

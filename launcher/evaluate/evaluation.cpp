@@ -7,19 +7,19 @@
 #include <sstream>
 
 #include "data/loading/eval_loader.hpp"
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/averaged_validator.hpp"
 #include "launcher/evaluate/evaluation_report.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/evaluate/unigram.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/batching.hpp"
-#include "launcher/options/output_file.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/shared_refusal.hpp"
 #include "launcher/watch/watched_run.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/metrics/progress.hpp"
 
 namespace lockstep::launcher {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {

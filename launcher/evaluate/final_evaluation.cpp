@@ -7,14 +7,10 @@
 #include "launcher/evaluate/evaluation_report.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/text/units.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/metrics/progress.hpp"
 
 namespace lockstep::launcher {
-
-const DataSets& final_sets(const DataSets& training, const DataSets& validation) noexcept {
-    return validation.sets.empty() ? training : validation;
-}
 
 void evaluate_at_the_end(const EvaluatorParts& parts, const DataSets& sets,
                          const train::TrainerState& state, const train::StopFlag& stop, Log& log,

@@ -11,10 +11,6 @@
 
 namespace lockstep::launcher {
 
-// Returns the sets that a run evaluates at its end: those of the validations, or the training's
-// when there are none.
-const DataSets& final_sets(const DataSets& training, const DataSets& validation) noexcept;
-
 // Evaluates the final weights on all rows of the splits valid and test of the sets that have them.
 // Reports the metrics to log and observer, and rank 0 writes report.json into the model's folder,
 // with `memory` in it, also if there is no such split: it tells that the run has come to its end.

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/averaged_validator.hpp"
-#include "launcher/options/output_file.hpp"
 
 namespace lockstep::launcher {
 
@@ -36,16 +36,6 @@ std::unique_ptr<train::Validator> open_evaluators(const EvaluatorParts& parts, c
 void require_logs(const DataSets& sets, const std::string& log) {
     for (std::size_t i = 0; i < sets.sets.size(); ++i)
         require_output_file("--world-logs", log_of(log, sets, i), "row");
-}
-
-DataSets sets_with(const DataSets& sets, const std::string& split) {
-    DataSets having;
-    for (std::size_t i = 0; i < sets.sets.size(); ++i) {
-        if (!sets.sets[i].has_split(split)) continue;
-        having.sets.push_back(sets.sets[i]);
-        having.names.push_back(sets.names[i]);
-    }
-    return having;
 }
 
 }  // namespace lockstep::launcher

@@ -17,7 +17,4 @@ std::unique_ptr<train::Validator> open_evaluators(const EvaluatorParts& parts, c
 // Throws an error when the logs of the sets' rows cannot be written or would replace other files.
 void require_logs(const DataSets& sets, const std::string& log);
 
-// Returns those sets that have the split.
-DataSets sets_with(const DataSets& sets, const std::string& split);
-
 }  // namespace lockstep::launcher

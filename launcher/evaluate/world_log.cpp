@@ -6,7 +6,7 @@
 
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher {
 

@@ -8,7 +8,7 @@
 
 #include "launcher/generate/line_editor.hpp"
 #include "runtime/core/printable.hpp"
-#include "runtime/core/read_lines.hpp"
+#include "runtime/files/read_lines.hpp"
 
 namespace lockstep::launcher {
 

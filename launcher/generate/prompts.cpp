@@ -6,7 +6,7 @@
 #include "launcher/generate/chat_session.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/read_lines.hpp"
+#include "runtime/files/read_lines.hpp"
 
 namespace lockstep::launcher {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 
 namespace lockstep::launcher::ladder {
 

@@ -10,12 +10,12 @@
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
-#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_descriptor.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/durable_files.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher::ladder {
 

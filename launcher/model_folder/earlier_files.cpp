@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "runtime/core/durable_files.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/system_failure.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/durable_files.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher {
 

@@ -7,10 +7,10 @@
 
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
-#include "runtime/train/checkpoint/lock_file.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/folder/lock_file.hpp"
 
 namespace lockstep::launcher {
 

@@ -10,11 +10,11 @@
 #include "data/tokenizers/dataset_tokenizer.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "model/config_json.hpp"
-#include "runtime/core/durable_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/system_failure.hpp"
+#include "runtime/files/durable_files.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
 

@@ -9,11 +9,11 @@
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher {
 

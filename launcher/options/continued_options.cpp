@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "launcher/options/command_line.hpp"
-#include "launcher/options/config_file.hpp"
+#include "launcher/command_line/command_line.hpp"
+#include "launcher/command_line/config_file.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "runtime/core/error.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/storage/dataset.hpp"
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 #include "launcher/options/run_config.hpp"
 #include "model/config.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "data/prepare/prepare.hpp"
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 
 namespace lockstep::launcher {
 

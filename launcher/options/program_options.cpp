@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "launcher/options/habits.hpp"
+#include "launcher/command_line/habits.hpp"
 
 namespace lockstep::launcher {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 #include "launcher/options/run_command.hpp"
 
 namespace lockstep::launcher {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "launcher/command_line/command_line.hpp"
+#include "launcher/command_line/habits.hpp"
 #include "launcher/model_folder/model_folder.hpp"
-#include "launcher/options/command_line.hpp"
 #include "launcher/options/continued_options.hpp"
-#include "launcher/options/habits.hpp"
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/program_options.hpp"
@@ -14,8 +14,8 @@
 #include "launcher/options/tables.hpp"
 #include "launcher/options/talk_options.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
 

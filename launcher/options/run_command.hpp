@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 #include "launcher/options/run_config.hpp"
 #include "launcher/options/stored_options.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/batching/batching_options.hpp"
-#include "launcher/options/compared_options.hpp"
+#include "launcher/command_line/compared_options.hpp"
 #include "model/config.hpp"
 #include "model/decoding/generation.hpp"
 #include "model/recompute.hpp"

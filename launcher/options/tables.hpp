@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 #include "launcher/options/run_config.hpp"
 
 namespace lockstep::launcher {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/text/shell_word.hpp"
 
 namespace lockstep::launcher::plan {

@@ -23,13 +23,15 @@ std::int64_t tokens_of_largest(const std::vector<train::BatchShape>& shapes) {
     return most;
 }
 
-void require_plannable(const std::vector<train::BatchShape>& shapes) {
-    if (const std::int64_t most = tokens_of_largest(shapes); most > max_planned_tokens)
-        throw Error(ErrorKind::data,
-                    "a micro-batch may have " + grouped(most) + " tokens, more than the " +
-                        grouped(max_planned_tokens) +
-                        " that can be planned; give a smaller --batchsize or --batch-tokens, with "
-                        "--update-freq for as many rows an update");
+bool plannable(const std::vector<train::BatchShape>& shapes) {
+    return tokens_of_largest(shapes) <= max_planned_tokens;
+}
+
+void require_plannable(const std::vector<train::BatchShape>& shapes, const std::string& options) {
+    if (plannable(shapes)) return;
+    throw Error(ErrorKind::data, "a micro-batch may have " + grouped(tokens_of_largest(shapes)) +
+                                     " tokens, more than the " + grouped(max_planned_tokens) +
+                                     " that can be planned; give a smaller " + options);
 }
 
 void require_countable_buckets(const model::ModelConfig& model, std::size_t bucket_bytes) {

@@ -148,6 +148,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         {"conversion of gradients to bf16", signed_of(weights.narrowing)},
         {"rows of the tied table", signed_of(weights.tied_rows)},
         {"gradients of single lanes, fp32", signed_of(weights.lane_sums)},
+        {"gradients of cross-attention's biases", memory_bias_bytes()},
         {"positions", signed_of(dry_->constant_bytes())},
         {"weights that replies are generated with", reply_bytes()},
         {"activations of the largest micro-batch", batch.activations},
@@ -175,6 +176,14 @@ std::int64_t RankMemory::narrow_sum_bytes() const {
     if (run_.ranks == 1 || weights_.narrowing == 0) return 0;
     const int group = table_.sharing() > 1 ? table_.sharing() : run_.ranks;
     return signed_of(comm::owner_scratch_bytes(group, comm::owner_piece(group)));
+}
+
+// TransformerWeights::memory_biases.
+std::int64_t RankMemory::memory_bias_bytes() const {
+    const bool kept_apart = run_.device == model::DeviceKind::cpu || table_.stage() >= 2;
+    if (run_.model.kind != model::Kind::generator || !kept_apart) return 0;
+    return run_.model.decoder_layers * 2 * run_.model.embedding_size *
+           static_cast<std::int64_t>(sizeof(float));
 }
 
 // Validations with replies need whole weights.

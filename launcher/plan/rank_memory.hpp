@@ -86,6 +86,7 @@ public:
 
 private:
     std::int64_t narrow_sum_bytes() const;
+    std::int64_t memory_bias_bytes() const;
     std::int64_t reply_bytes() const;
     std::int64_t all_nccl_bytes() const;
     std::int64_t copy_bytes() const;
@@ -95,7 +96,7 @@ private:
 
     const PlannedRun run_;
     const train::ParameterTable table_;
-    const std::unique_ptr<model::DryModel> dry_;
+    std::unique_ptr<model::DryModel> dry_;
     train::WeightMemory weights_;  // of the rank that keeps the most
 };
 

@@ -26,10 +26,17 @@ RecomputePlan fewest_layers(std::int64_t layers,
 }
 
 RecomputePlan least_that_fits(std::int64_t layers,
-                              const std::function<bool(const RecomputePlan&)>& fits) {
-    for (const RecomputePlan& plan : {RecomputePlan{}, RecomputePlan{Recompute::ffn}})
-        if (fits(plan)) return plan;
-    return fewest_layers(layers, fits);
+                              const std::function<std::int64_t(const RecomputePlan&)>& bytes,
+                              std::int64_t room) {
+    const auto fits = [&](const RecomputePlan& plan) { return bytes(plan) <= room; };
+    const RecomputePlan none{}, ffn{Recompute::ffn}, layer{Recompute::layer};
+    if (fits(none)) return none;
+    if (fits(ffn)) return ffn;
+    const RecomputePlan fewest = fewest_layers(layers, fits);
+    if (fewest != layer || fits(layer)) return fewest;
+    return std::min({none, ffn, layer}, [&](const RecomputePlan& a, const RecomputePlan& b) {
+        return bytes(a) < bytes(b);
+    });
 }
 
 }  // namespace lockstep::launcher::plan

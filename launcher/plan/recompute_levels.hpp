@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -16,9 +17,11 @@ std::vector<model::RecomputePlan> compared_levels(const model::RecomputePlan& ch
 model::RecomputePlan fewest_layers(std::int64_t layers,
                                    const std::function<bool(const model::RecomputePlan&)>& fits);
 
-// Returns the first that fits of none, ffn, layer:1, layer:2, ... and layer, for stacks of `layers`
-// layers; layer if nothing fits. More layers must not take more memory.
-model::RecomputePlan least_that_fits(std::int64_t layers,
-                                     const std::function<bool(const model::RecomputePlan&)>& fits);
+// Returns the first of none, ffn, layer:1, layer:2, ... and layer that takes no more than `room`
+// bytes, for stacks of `layers` layers. If none fits, returns the one of none, ffn and layer that
+// takes the least. More layers must not take more memory.
+model::RecomputePlan least_that_fits(
+    std::int64_t layers, const std::function<std::int64_t(const model::RecomputePlan&)>& bytes,
+    std::int64_t room);
 
 }  // namespace lockstep::launcher::plan

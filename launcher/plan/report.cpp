@@ -110,6 +110,18 @@ std::string facts_table(const RunPlan& plan) {
     return table.text();
 }
 
+// Says which size of batches to take, or what else if none fits.
+std::string size_remedy(const RunPlan& plan) {
+    if (plan.size.fits > 0)
+        return "take " + plan.size.option + " " + std::to_string(plan.size.fits) +
+               ", with --update-freq for as many rows an update";
+    if (plan.evaluates_otherwise && plan.batch.activations == plan.evaluated)
+        return "take a smaller --eval-batchsize, or shorter rows (--truncate): an evaluation takes "
+               "more than training";
+    return "not even one row would fit; take a smaller model, another --optimizer, shorter rows "
+           "(--truncate) or a device with more memory";
+}
+
 std::string verdict(const RunPlan& plan) {
     const std::string sizes =
         bytes_text(plan.total_bytes()) + " of " + bytes_text(plan.device.bytes);
@@ -119,18 +131,12 @@ std::string verdict(const RunPlan& plan) {
     if (plan.fits() && plan.fitted)
         return "It fits: " + sizes + but + ". The fastest that does:\n  " + plan.command + "\n";
     if (plan.fits()) return "It fits: " + sizes + but + ".\n";
-    if (plan.epoch_fits())
+    if (plan.epoch_fits() && plan.size.fits > 0)
         return "It may not fit, " + sizes + ": the first epoch's batches would, the largest that " +
                "may come would not; " + plan.size.option + " " + std::to_string(plan.size.fits) +
                " is safe.\n";
     const std::string level = plan.fitting_level();
-    std::string remedy =
-        plan.size.fits > 0
-            ? "take " + plan.size.option + " " + std::to_string(plan.size.fits) +
-                  ", with --update-freq for as many rows an update"
-            : "not even one row would fit; take a smaller model, another --optimizer, "
-              "shorter rows (--truncate) or a device "
-              "with more memory";
+    std::string remedy = size_remedy(plan);
     if (plan.fitted)
         return "It does not fit, " + sizes + ". --fit auto tried " + plan.tried +
                ", and the least is " + bytes_text(plan.total_bytes()) +

@@ -160,6 +160,14 @@ RowLengths row_lengths(const data::Dataset& dataset, const data::SplitInfo& spli
     return row_lengths(index, data::shard_rows(split), rules);
 }
 
+RowLengths row_lengths(const DataSets& sets, const char* split, const data::BatchRules& rules) {
+    RowLengths lengths;
+    for (const data::Dataset& set : sets.sets)
+        for (const auto& [size, count] : row_lengths(set, set.split(split), rules))
+            lengths[size] += count;
+    return lengths;
+}
+
 RowLengths full_rows(const data::BatchRules& rules) {
     data::RowExtent longest;
     longest.source = longest.label = std::numeric_limits<std::int32_t>::max();

@@ -9,6 +9,7 @@
 
 #include "data/batching/batch_rules.hpp"
 #include "data/storage/dataset.hpp"
+#include "launcher/rank/data_sets.hpp"
 #include "runtime/batch/batch.hpp"
 
 namespace lockstep::launcher::plan {
@@ -22,6 +23,8 @@ RowLengths row_lengths(data::RowStore& store, std::span<const std::int64_t> shar
 // Counts the rows of a split. Reads only the data set's index.
 RowLengths row_lengths(const data::Dataset& dataset, const data::SplitInfo& split,
                        const data::BatchRules& rules);
+// Counts the rows of the split in all data sets, which must have it.
+RowLengths row_lengths(const DataSets& sets, const char* split, const data::BatchRules& rules);
 // Returns an unlimited number of rows of the maximum size that the rules allow, for runs without
 // data yet.
 RowLengths full_rows(const data::BatchRules& rules);

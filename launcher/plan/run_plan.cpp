@@ -9,6 +9,7 @@
 #include "launcher/options/memory_options.hpp"
 #include "launcher/plan/batch_search.hpp"
 #include "launcher/plan/epoch_plan.hpp"
+#include "launcher/plan/evaluation_rows.hpp"
 #include "launcher/plan/fit.hpp"
 #include "launcher/plan/plan_limits.hpp"
 #include "launcher/plan/recompute_levels.hpp"
@@ -62,12 +63,20 @@ public:
         if (quick) {
             shapes_ = epoch_shapes_;
         } else {
-            lengths_ =
-                has_data() ? lengths_of(data_, data::format::train_split, rules) : full_rows(rules);
+            lengths_ = has_data() ? row_lengths(data_, data::format::train_split, rules)
+                                  : full_rows(rules);
             shapes_ = largest_batches(lengths_, rules);
             shapes_.insert(shapes_.end(), epoch_shapes_.begin(), epoch_shapes_.end());
-            require_plannable(shapes_);
-            evaluated_ = evaluation(keeping);
+            require_plannable(
+                shapes_,
+                "--batchsize or --batch-tokens, with --update-freq for as many rows an "
+                "update");
+            evaluation_rows_ = EvaluationRows(config_, data_, plan_.model);
+            const auto evaluated = evaluation_rows_.largest(config_);
+            require_plannable(evaluated, "--eval-batchsize");
+            evaluated_ = keeping.evaluation(evaluated);
+            plan_.evaluated = evaluated_.activations;
+            plan_.evaluates_otherwise = config_.batch.eval_batchsize > 0;
         }
         choose();
         const RankMemory memory = memory_with(plan_.recompute);
@@ -80,23 +89,12 @@ public:
         if (quick) return plan_;
         add_levels();
         add_stages();
-        // A larger batch may need a higher level.
-        const model::RecomputePlan layers{model::Recompute::layer};
-        add_size(memory_with(config_.recompute ? plan_.recompute : layers));
+        add_size();
         return plan_;
     }
 
 private:
     bool has_data() const noexcept { return !data_.sets.empty(); }
-
-    static RowLengths lengths_of(const DataSets& sets, const char* split,
-                                 const data::BatchRules& rules) {
-        RowLengths lengths;
-        for (const data::Dataset& set : sets.sets)
-            for (const auto& [size, count] : row_lengths(set, set.split(split), rules))
-                lengths[size] += count;
-        return lengths;
-    }
 
     model::ModelConfig model() const {
         const ModelSource source = source_of(config_.model_file, config_.init_model);
@@ -125,9 +123,10 @@ private:
         return batch.logical_shards > 0 ? batch.logical_shards : plan_.ranks * batch.update_freq;
     }
 
-    data::BatchingOptions batching() const {
-        return has_data() ? train_batching(config_, plan_.model, data_.first())
-                          : train_batching(config_, plan_.model);
+    data::BatchingOptions batching() const { return batching(config_); }
+    data::BatchingOptions batching(const RunConfig& config) const {
+        return has_data() ? train_batching(config, plan_.model, data_.first())
+                          : train_batching(config, plan_.model);
     }
 
     data::BatchRules rules(const data::BatchingOptions& options) const {
@@ -156,6 +155,8 @@ private:
         return gpu_settings(planned, {}).master;
     }
 
+    // Evaluation borrows no memory of gradients, so that it may take more than training where both
+    // use the same batches.
     BatchMemory largest(const RankMemory& memory) const {
         return larger(memory.training(shapes_), evaluated_);
     }
@@ -249,10 +250,10 @@ private:
     }
 
     model::RecomputePlan least() const {
-        return least_that_fits(model::stack_layers(plan_.model),
-                               [this](const model::RecomputePlan& recompute) {
-                                   return level_memory(recompute).total <= plan_.device.bytes;
-                               });
+        const auto bytes = [this](const model::RecomputePlan& recompute) {
+            return level_memory(recompute).total;
+        };
+        return least_that_fits(model::stack_layers(plan_.model), bytes, plan_.device.bytes);
     }
 
     void add_levels() {
@@ -269,19 +270,6 @@ private:
             plan_.stages.push_back({stage, total(memory.parts(largest(memory), rows_bytes_)),
                                     memory.traffic().total()});
         }
-    }
-
-    // Evaluation borrows no memory of gradients, so that it may take more than training where both
-    // use the same batches.
-    BatchMemory evaluation(const RankMemory& memory) const {
-        const bool own = config_.batch.eval_batchsize > 0 || !config_.batch.eval_dynamic.empty();
-        if (!own || !has_data()) return memory.evaluation(shapes_);
-        const DataSets sets = validation_sets(config_, data_);
-        if (sets.sets.empty() || !sets.first().has_split(data::format::valid_split)) return {};
-        const data::BatchRules rules =
-            this->rules(eval_batching(config_, plan_.model, data_.first()));
-        return memory.evaluation(
-            largest_batches(lengths_of(sets, data::format::valid_split, rules), rules));
     }
 
     void add_epoch(const data::BatchRules& rules, const RankMemory& memory) {
@@ -307,7 +295,7 @@ private:
         plan_.epoch = facts;
     }
 
-    void add_size(const RankMemory& memory) {
+    void add_size() {
         const data::BatchingOptions asked = batching();
         const bool by_tokens = asked.batch_tokens > 0;
         plan_.size.option = by_tokens ? "--batch-tokens" : "--batchsize";
@@ -316,12 +304,33 @@ private:
         if (plan_.epoch)
             plan_.size.max_tried =
                 std::min(plan_.size.max_tried, by_tokens ? max_tokens : plan_.epoch->rows);
+        const std::vector<RankMemory> levels = levels_to_choose();
+        RunConfig tried = config_;
         plan_.size.fits = largest_that_fits(plan_.size.max_tried, [&](std::int64_t size) {
-            data::BatchingOptions options = asked;
-            (by_tokens ? options.batch_tokens : options.batchsize) = size;
-            const auto shapes = largest_batches(lengths_, rules(options));
-            if (tokens_of_largest(shapes) > max_tokens) return false;
-            const BatchMemory batch = larger(memory.training(shapes), evaluated_);
+            (by_tokens ? tried.batch.batch_tokens : tried.batch.batchsize) = size;
+            return fits_at_one_of(levels, tried);
+        });
+    }
+
+    // Returns what the run takes at the levels of --recompute that it may have.
+    std::vector<RankMemory> levels_to_choose() const {
+        std::vector<RankMemory> levels;
+        if (config_.recompute) {
+            levels.push_back(memory_with(plan_.recompute));
+            return levels;
+        }
+        for (const model::RecomputePlan& recompute : compared_levels({}))
+            levels.push_back(memory_with(recompute));
+        return levels;
+    }
+
+    bool fits_at_one_of(const std::vector<RankMemory>& levels, const RunConfig& tried) const {
+        const auto trained = largest_batches(lengths_, rules(batching(tried)));
+        const auto evaluated = evaluation_rows_.largest(tried);
+        if (tokens_of_largest(trained) > max_tokens || !plannable(evaluated)) return false;
+        const BatchMemory evaluation = levels.front().evaluation(evaluated);
+        return std::ranges::any_of(levels, [&](const RankMemory& memory) {
+            const BatchMemory batch = larger(memory.training(trained), evaluation);
             return total(memory.parts(batch, rows_bytes_)) <= plan_.device.bytes;
         });
     }
@@ -334,6 +343,7 @@ private:
     RowLengths lengths_;
     std::vector<train::BatchShape> epoch_shapes_;  // those of the planned rows
     std::vector<train::BatchShape> shapes_;        // the largest one is among them
+    EvaluationRows evaluation_rows_;
     BatchMemory evaluated_;
     std::int64_t rows_bytes_ = 0;
     RunPlan plan_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,7 +50,9 @@ struct RunPlan {
     int ranks = 1;
     std::int64_t lanes_of_rank = 1;
     PlannedDevice device;
-    BatchMemory batch;  // the largest that the rules can form
+    BatchMemory batch;           // the largest that the rules can form
+    std::int64_t evaluated = 0;  // activations of an evaluation's largest one; 0: a quick plan
+    bool evaluates_otherwise = false;  // evaluations have a batch size of their own
     std::vector<Part> parts;
     train::Moments moments = train::Moments::fp32;
     model::RecomputePlan recompute;  // as the option says, or the choice of auto
@@ -80,7 +83,8 @@ struct RunPlan {
     }
     bool epoch_fits() const {
         if (!epoch) return false;
-        return total_bytes() - batch.activations + epoch->largest.activations <= device.bytes;
+        const std::int64_t certain = std::max(epoch->largest.activations, evaluated);
+        return total_bytes() - batch.activations + certain <= device.bytes;
     }
 };
 

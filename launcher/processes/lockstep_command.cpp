@@ -6,7 +6,7 @@
 
 #include "launcher/processes/program_names.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/own_binary.hpp"
+#include "runtime/files/own_binary.hpp"
 
 namespace lockstep::launcher {
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "runtime/core/own_binary.hpp"
+#include "runtime/files/own_binary.hpp"
 
 namespace lockstep::launcher {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/comm/environment/environment.hpp"
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 
 namespace lockstep::launcher {
 

@@ -19,9 +19,9 @@
 #include "launcher/text/unwritten_answer.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher {
 

@@ -14,7 +14,7 @@
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/train/training.hpp"
 #include "runtime/comm/environment/environment.hpp"
-#include "runtime/core/own_binary.hpp"
+#include "runtime/files/own_binary.hpp"
 
 namespace lockstep::launcher {
 

@@ -11,7 +11,7 @@
 #include "launcher/plan/report.hpp"
 #include "launcher/plan/report_json.hpp"
 #include "launcher/programs/programs.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 
 namespace lockstep::launcher {

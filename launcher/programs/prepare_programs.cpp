@@ -6,7 +6,7 @@
 #include "data/prepare/build_dict.hpp"
 #include "data/prepare/display.hpp"
 #include "data/prepare/inspect.hpp"
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/programs/programs.hpp"

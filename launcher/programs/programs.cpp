@@ -6,7 +6,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "launcher/options/spelling.hpp"
+#include "launcher/command_line/spelling.hpp"
 #include "launcher/processes/program_names.hpp"
 #include "launcher/programs/parlai_programs.hpp"
 #include "launcher/version.hpp"
@@ -53,7 +53,7 @@ const Program* find_program(std::string_view word) {
 }
 
 std::string advice_on_program(const std::string& name) {
-    const std::string instead = instead_of_parlai_program(name);
+    std::string instead = instead_of_parlai_program(name);
     if (!instead.empty()) return instead;
     std::vector<std::string> words;
     std::string names;

@@ -5,14 +5,14 @@
 #include <fstream>
 #include <iostream>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/report/charts/style.hpp"
 #include "launcher/report/page.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher {
 

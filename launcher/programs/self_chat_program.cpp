@@ -13,7 +13,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/philox.hpp"
 #include "runtime/core/printable.hpp"
-#include "runtime/core/read_lines.hpp"
+#include "runtime/files/read_lines.hpp"
 
 namespace lockstep::launcher {
 

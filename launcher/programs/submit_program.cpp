@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
@@ -15,10 +15,10 @@
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/read_file.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher {
 

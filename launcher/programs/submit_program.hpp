@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 #include "launcher/slurm/slurm_job.hpp"
 
 namespace lockstep::launcher {

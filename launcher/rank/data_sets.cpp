@@ -7,10 +7,10 @@
 #include <numeric>
 #include <sstream>
 
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/hash.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
 
@@ -114,6 +114,20 @@ DataSets validation_sets(const RunConfig& config, const DataSets& training) {
                         "--eval-data, or prepare it with --valid");
     }
     return sets;
+}
+
+const DataSets& final_sets(const DataSets& training, const DataSets& validation) noexcept {
+    return validation.sets.empty() ? training : validation;
+}
+
+DataSets sets_with(const DataSets& sets, const std::string& split) {
+    DataSets having;
+    for (std::size_t i = 0; i < sets.sets.size(); ++i) {
+        if (!sets.sets[i].has_split(split)) continue;
+        having.sets.push_back(sets.sets[i]);
+        having.names.push_back(sets.names[i]);
+    }
+    return having;
 }
 
 data::MissingShards missing_shards(const comm::RankInfo& rank_info) noexcept {

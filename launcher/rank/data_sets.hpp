@@ -36,6 +36,13 @@ std::vector<double> weights_of(const RunConfig& config, const DataSets& sets);
 // requested and no set has the split. Throws a config error when one of several sets lacks it.
 DataSets validation_sets(const RunConfig& config, const DataSets& training);
 
+// Returns the sets that a run evaluates at its end: those of the validations, or the training's
+// when there are none.
+const DataSets& final_sets(const DataSets& training, const DataSets& validation) noexcept;
+
+// Returns those sets that have the split.
+DataSets sets_with(const DataSets& sets, const std::string& split);
+
 // Returns whether a shard may be missing on this host. Where all ranks run here, none has it.
 data::MissingShards missing_shards(const comm::RankInfo& rank_info) noexcept;
 

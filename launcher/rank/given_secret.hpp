@@ -3,7 +3,7 @@
 
 #include "launcher/options/run_config.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 
 namespace lockstep::launcher {
 

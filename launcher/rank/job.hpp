@@ -14,7 +14,7 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/log.hpp"
-#include "runtime/core/retry_transient.hpp"
+#include "runtime/files/retry_transient.hpp"
 
 namespace lockstep::launcher {
 

@@ -8,7 +8,7 @@
 #include "launcher/model_folder/recorded_model.hpp"
 #include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 
@@ -17,7 +17,7 @@ namespace lockstep::launcher {
 void warn_on_standard_error(const std::string& line) { std::cerr << line + "\n" << std::flush; }
 
 std::string weights_of(const std::string& folder, const Warn& warn) {
-    const std::string best = folder + "/model.safetensors";
+    std::string best = folder + "/model.safetensors";
     if (path_exists(best)) return best;
     const train::CheckpointChoice choice = train::choose_checkpoint(folder);
     if (!choice.path)

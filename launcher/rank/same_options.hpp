@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launcher/options/compared_options.hpp"
+#include "launcher/command_line/compared_options.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 

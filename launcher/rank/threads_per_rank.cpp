@@ -10,7 +10,7 @@
 
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::launcher {
 

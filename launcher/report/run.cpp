@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/text/utc.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher::report {
 
@@ -109,7 +109,7 @@ std::vector<Checkpoint> read_checkpoints(const std::string& folder) {
 
 std::optional<SavedState> newest_state(const Run& run) {
     for (auto at = run.checkpoints.rbegin(); at != run.checkpoints.rend(); ++at) {
-        const auto state = read_state(run.folder + "/checkpoints/" + at->name);
+        auto state = read_state(run.folder + "/checkpoints/" + at->name);
         if (state) return state;
     }
     return std::nullopt;

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/torchrun/launch_hosts.hpp"

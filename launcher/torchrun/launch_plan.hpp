@@ -6,7 +6,7 @@
 
 #include "launcher/processes/process_group.hpp"
 #include "runtime/comm/environment/environment.hpp"
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 
 namespace lockstep::launcher {
 

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "launcher/options/option_table.hpp"
+#include "launcher/command_line/option_table.hpp"
 
 namespace lockstep::launcher {
 

@@ -6,8 +6,8 @@
 
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 
 namespace lockstep::launcher {

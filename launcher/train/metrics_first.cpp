@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/metrics_first.hpp"
 
-#include "runtime/core/durable_files.hpp"
 #include "runtime/core/system_failure.hpp"
+#include "runtime/files/durable_files.hpp"
 
 namespace lockstep::launcher {
 

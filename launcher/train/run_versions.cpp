@@ -2,6 +2,7 @@
 #include "launcher/train/run_versions.hpp"
 
 #include "launcher/version.hpp"
+#include "runtime/kernels/step_state.hpp"
 
 namespace lockstep::launcher {
 
@@ -10,6 +11,10 @@ namespace {
 constexpr const char* sums = "sums";
 constexpr const char* whole_sums = "over all ranks";
 constexpr const char* lane_sums = "in the order of the lanes";
+
+constexpr int rounds_of_earlier_versions = 10;
+
+std::string generator_of(int rounds) { return "Philox4x32-" + std::to_string(rounds); }
 
 }  // namespace
 
@@ -31,6 +36,7 @@ train::Metadata versions_of(const Job& job, const train::TrainOptions& options) 
             {"precision", train::name(job.device.precision)},
             {"ranks", std::to_string(job.rank_info.size)},
             {sums, gradient_sums(options, job.rank_info.size)},
+            {dropout_masks, generator_of(kernels::dropout_rounds)},
             {"threads", std::to_string(job.device.threads)}};
 }
 
@@ -38,6 +44,7 @@ std::string differences(train::Metadata then, const train::Metadata& now) {
     const auto sums_now = now.find(sums);
     const bool by_lanes = sums_now != now.end() && sums_now->second == lane_sums;
     then.try_emplace(sums, by_lanes ? lane_sums : whole_sums);
+    then.try_emplace(dropout_masks, generator_of(rounds_of_earlier_versions));
     std::string text;
     for (const auto& [name, value] : now) {
         const auto found = then.find(name);

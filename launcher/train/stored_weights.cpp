@@ -3,7 +3,7 @@
 
 #include "runtime/comm/texts.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 #include "runtime/train/pieces/owned_files.hpp"
 #include "runtime/train/pieces/shared_folder.hpp"
 

@@ -7,14 +7,14 @@
 
 #include "data/storage/check_shards.hpp"
 #include "data/tokenizers/dataset_tokenizer.hpp"
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/evaluator.hpp"
-#include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/options/memory_options.hpp"
-#include "launcher/options/output_file.hpp"
+#include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/given_secret.hpp"
 #include "launcher/text/exit_code.hpp"
 #include "launcher/text/terminal.hpp"
@@ -24,7 +24,7 @@
 #include "launcher/watch/stop_signal.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
 

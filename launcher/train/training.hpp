@@ -10,7 +10,7 @@
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/job.hpp"
-#include "runtime/train/checkpoint/folder_lock.hpp"
+#include "runtime/train/folder/folder_lock.hpp"
 
 namespace lockstep::launcher {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/training_observers.hpp"
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/train/metrics/metrics_writer.hpp"
 #include "runtime/train/metrics/progress.hpp"

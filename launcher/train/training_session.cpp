@@ -6,6 +6,9 @@
 #include "data/text/escaped_bytes.hpp"
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
+#include "launcher/memory/gpu_memory_check.hpp"
+#include "launcher/memory/recompute_choice.hpp"
+#include "launcher/memory/run_memory.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
 #include "launcher/model_folder/earlier_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
@@ -16,10 +19,7 @@
 #include "launcher/plan/dry_traffic.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/finished_run.hpp"
-#include "launcher/train/gpu_memory_check.hpp"
 #include "launcher/train/metrics_first.hpp"
-#include "launcher/train/recompute_choice.hpp"
-#include "launcher/train/run_memory.hpp"
 #include "launcher/train/run_saves.hpp"
 #include "launcher/train/run_versions.hpp"
 #include "launcher/train/stored_weights.hpp"
@@ -29,8 +29,8 @@
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/optim/state_bytes.hpp"
 
@@ -42,6 +42,10 @@ train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
     const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
     return {job.rank_info.size, ranks, job.rank_info.rank % ranks, config.train.reducer,
             config.train.zero.stage};
+}
+
+bool drops(const model::ModelConfig& model) {
+    return model.dropout > 0 || model.attention_dropout > 0 || model.relu_dropout > 0;
 }
 
 // Ends a run that has lost its folder before it writes the step's metrics there.
@@ -110,6 +114,7 @@ std::string TrainingSession::tell_record(const train::RunRecord& record) const {
     options.lanes = record.trainer.lanes;
     train::Metadata versions = versions_of(job_, options);
     if (options.reducer.lane_order == train::LaneOrder::fixed) versions.erase("ranks");
+    if (!drops(plan_.model)) versions.erase(dropout_masks);
     const std::string changed = differences(record.versions, versions);
     if (!changed.empty()) log_.info("continuing, but not bit for bit: changed since: " + changed);
     return dump_json(nlohmann::json(continuation_of(record)));

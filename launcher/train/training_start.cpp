@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "launcher/command_line/option_table.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/batching.hpp"
-#include "launcher/options/option_table.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/same_options.hpp"
 #include "launcher/text/already_told.hpp"
@@ -22,18 +22,18 @@
 #include "model/config_json.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/followed_path.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/followed_path.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher {
 

@@ -18,19 +18,21 @@ namespace lockstep::model {
 // to read it. The table of the embeddings at the end is not lent, because the loss writes it.
 // Usage:
 //
-//     lent.lend(arena);
-//     lent.leave_until(arena, end);      // memory for the block that ends with element `end`
-//     lent.leave_all(arena);             // memory for no single block, or for backward
-//     lent.clear_gaps(ctx, first, end);  // backward has finished these elements
+//     lent.lend(arena);                  // destroys the gradients
+//     lent.use_from(arena, end);         // forward begins a block; `end` is the element behind it
+//     lent.use_none(arena);              // what comes now is for several blocks, or for backward
+//     lent.clear_gaps(ctx, first, end);  // backward ended these; call it before the sink is told
 //     lent.take_back(arena);
+//
+// After an exception the arena's next reset() ends the loan.
 template <class Ctx>
 class LentGradients {
 public:
     using Space = typename Ctx::Space;
     using Arena = device::Arena<Space>;
 
-    // Lends nothing if the device lends none, or if the gradients have slots. The store must
-    // outlive the object.
+    // Lends nothing if the device lends none, or if the gradients have slots or are not stored. The
+    // store must outlive the object.
     explicit LentGradients(const train::ParameterStore<Space>& store) {
         if (!Ctx::lends_gradients || store.gradient_placement().has_slots()) return;
         if (store.gradient().size() == 0) return;
@@ -45,10 +47,10 @@ public:
     void lend(Arena& arena) const {
         arena.borrow({reinterpret_cast<std::byte*>(floats_.data()), bytes(floats_.size())});
     }
-    void leave_until(Arena& arena, std::size_t element) const {
-        arena.leave(bytes(std::min(element, floats_.size())));
+    void use_from(Arena& arena, std::size_t element) const {
+        arena.keep_out_of(bytes(std::min(element, floats_.size())));
     }
-    void leave_all(Arena& arena) const { arena.leave(bytes(floats_.size())); }
+    void use_none(Arena& arena) const { arena.keep_out_of(bytes(floats_.size())); }
     // Writes zeros between the parameters of a range of the flat buffer, as ParameterStore wants.
     void clear_gaps(Ctx& ctx, std::size_t first, std::size_t end) const {
         const auto before = [](const train::Segment& gap, std::size_t at) {

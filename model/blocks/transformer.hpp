@@ -62,7 +62,7 @@ public:
         : table_(table), weights_(weights), left_(table.all().size()) {}
 
     // Returns the element behind the block.
-    std::size_t pass_block() {
+    std::size_t begin_block() {
         const auto& all = table_.all();
         require(left_ > 0, "forward began more blocks than there are");
         const std::size_t end = left_ < all.size() ? all[left_].offset : table_.flat_size();
@@ -142,12 +142,12 @@ public:
         sink.begin_backward();
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
-        lent_.leave_until(arena_, 0);  // the loss writes no gradient but the table's
+        lent_.use_from(arena_, 0);  // the loss writes no gradient but the table's
         OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings,
                                   weights_.class_bias.view(), saved.output, sides.labels,
                                   config_.label_smoothing, d_output, weights_.d_embeddings, into,
                                   sums, spans_);
-        lent_.leave_all(arena_);
+        lent_.use_none(arena_);
         watch.lap();
 
         backward(sides, state, saved, d_output, into, sink, input_gradient(sink.loss_done()));
@@ -158,7 +158,7 @@ public:
     void evaluate(const train::Batch& batch, kernels::LossSums* losses,
                   train::WeightSource& weights) override {
         BlockNeeds needs(table_, weights);
-        const auto begin = [&needs] { needs.pass_block(); };
+        const auto begin = [&needs] { needs.begin_block(); };
         upload(batch);
         const Sides sides = placed_sides();
         begin();  // the embedding table
@@ -228,19 +228,19 @@ private:
                  train::GradientSink& sink) {
         const NamedRange range("forward");
         BlockNeeds needs(table_, sink);
-        const auto begin = [&] { lent_.leave_until(arena_, needs.pass_block()); };
+        const auto begin = [&] { lent_.use_from(arena_, needs.begin_block()); };
         begin();  // the embedding table
         if (weights_.encoder) {
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
                                            weights_.embeddings, {}, saved.encoder, begin);
         }
-        lent_.leave_all(arena_);
-        // This memory outlives the decoder's activations in backward.
+        // Backward of the encoder reads this when the decoder's gradients are written.
+        lent_.use_none(arena_);
         saved.d_memory = arena_.template take_matrix<T>(saved.memory.rows, saved.memory.cols);
         saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
                                        weights_.embeddings, saved.memory, saved.decoder, begin);
-        lent_.leave_all(arena_);
+        lent_.use_none(arena_);
     }
 
     void backward(const Sides& sides, const kernels::StepState* state, const Saved& saved,

@@ -80,7 +80,7 @@ struct Stack {
     std::vector<Linear<T, Space>> memory_projections;
     // Gradients of the biases of memory_projections, one layer's after the other, which the layers'
     // backward writes before the block of the projections has its slot, or while its memory is lent
-    // (lent_gradients.hpp). Empty: there are neither slots nor loans.
+    // (lent_gradients.hpp). Empty on devices that never lend, unless gradients have slots.
     View<float, Space> memory_biases;
 };
 

@@ -19,15 +19,15 @@ namespace lockstep::model {
 enum class DeviceKind { cpu, gpu };
 
 // Goes through a step of a model without computing it, to find the device memory that the step
-// needs, exact to the byte, and what a rank sends.
+// needs, and what a rank sends. The memory is exact to the byte if gradients are not padded
+// (docs/memory.md).
 class DryModel {
 public:
     virtual ~DryModel() = default;
 
     // Returns the peak size of activations and their gradients over forward and backward of a
-    // micro-batch, without those that lie in the memory of gradients. A CPU's do so in part if the
-    // micro-batch overwrites the gradients; give Into::add also for gradients that have slots,
-    // where none do.
+    // micro-batch, without those that lie in the memory of gradients. On a CPU some lie there if
+    // `into` is overwrite. Give Into::add for gradients in slots, where no activations lie.
     virtual std::size_t training_bytes(const train::BatchShape& shape,
                                        kernels::Into into = kernels::Into::overwrite) = 0;
     // Returns the multiplications of the linear layers' products in training on a micro-batch, with

@@ -44,10 +44,11 @@ public:
     // an empty text.
     virtual std::string attention() = 0;
 
-    // Allocates the memory of a step with that many bytes of activations, so that steps up to that
-    // size allocate nothing. Call it before the first batch.
+    // Allocates the memory of a step with that many bytes of activations of their own, so that
+    // steps up to that size allocate nothing. Call it before the first batch.
     virtual void reserve(std::size_t activation_bytes) = 0;
-    // Returns the largest memory that the activations of a training or evaluation step have taken.
+    // Returns the most memory of their own that the activations of a training or evaluation step
+    // have taken. What lies in the memory of gradients does not count.
     virtual std::size_t peak_activation_bytes() const noexcept = 0;
 
     // Evaluates with teacher forcing and returns the sums over each row's label tokens. It waits

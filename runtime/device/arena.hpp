@@ -27,7 +27,7 @@ template <class Space>
 class Arena {
 public:
     struct Mark {
-        std::size_t chunk, used, borrowed;
+        std::size_t chunk, used, borrowed_free;
     };
 
     // Returns uninitialised memory, 64-byte aligned. It is valid until reset() or a rewind() to an
@@ -44,13 +44,17 @@ public:
     // Allocates room for a step of that many bytes. Call it before the first take().
     void reserve(std::size_t bytes);
 
-    // Uses 64-byte aligned memory of others, from its end to its front, until the next borrow() or
-    // reset(); an empty view only ends this. Nothing that was taken from it is valid afterwards.
+    // Uses memory of others, from its end to its front, until the next borrow() or reset(); an
+    // empty view only ends this. The memory must stay valid until then, and nothing that was taken
+    // from it is valid afterwards. Throws Error unless address and size are multiples of 64.
     void borrow(View<std::byte, Space> memory);
-    // From now on take() leaves the first `bytes` of the borrowed memory alone; at first, all.
-    void leave(std::size_t bytes) noexcept { left_ = bytes; }
+    // From now on take() does not use the first `bytes` of the borrowed memory. After borrow() it
+    // uses none of it until this is called. rewind() does not change it.
+    void keep_out_of(std::size_t bytes) noexcept { kept_out_ = bytes; }
 
     Mark mark() const noexcept;
+    // A mark is for the borrow() under which it was made: after rewind() to an older one none of
+    // the memory that is borrowed now is used.
     void rewind(Mark mark) noexcept;
     void reset();
     // Returns the most bytes of its own that were in use.
@@ -78,7 +82,9 @@ private:
     std::size_t chunk_ = 0, peak_ = 0;  // chunks before chunk_ are full, later ones are free
     std::int64_t moves_ = 0;
     View<std::byte, Space> borrowed_;
-    std::size_t free_ = 0, left_ = 0;  // bytes at the front of what was borrowed
+    // Bytes at the front of what was borrowed: those that were not taken, and those that take()
+    // must not use.
+    std::size_t free_ = 0, kept_out_ = 0;
 };
 
 template <class Space>
@@ -90,7 +96,7 @@ void Arena<Space>::reserve(std::size_t bytes) {
 template <class Space>
 std::byte* Arena<Space>::take_bytes(std::size_t bytes) {
     bytes = (bytes + 63) / 64 * 64;
-    if (left_ >= free_ || free_ - left_ < bytes) return take_own(bytes);
+    if (kept_out_ >= free_ || free_ - kept_out_ < bytes) return take_own(bytes);
     free_ -= bytes;
     return borrowed_.data() + free_;
 }
@@ -116,7 +122,7 @@ void Arena<Space>::borrow(View<std::byte, Space> memory) {
     require(reinterpret_cast<std::uintptr_t>(memory.data()) % 64 == 0 && memory.size() % 64 == 0,
             "an arena borrows aligned memory");
     borrowed_ = memory;
-    free_ = left_ = memory.size();
+    free_ = kept_out_ = memory.size();
 }
 
 template <class Space>
@@ -135,7 +141,7 @@ template <class Space>
 void Arena<Space>::rewind(Mark mark) noexcept {
     chunk_ = mark.chunk;
     if (chunk_ < chunks_.size()) chunks_[chunk_].used = mark.used;
-    free_ = std::min(mark.borrowed, borrowed_.size());
+    free_ = std::min(mark.borrowed_free, borrowed_.size());
 }
 
 template <class Space>

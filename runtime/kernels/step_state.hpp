@@ -21,6 +21,11 @@ struct StepState {
     std::uint32_t skip = 0;  // 1: there is no gradient to use, and optimizers change nothing
 };
 
+// Philox's rounds for dropout. A mask needs no more than words that pass the tests, and every
+// element of a site costs a word in forward and another one in backward. Other rounds make other
+// masks, so that no checkpoint continues bit for bit (launcher/train/run_versions.hpp).
+constexpr int dropout_rounds = 7;
+
 // Dropout at one site of the model. The bits come from Philox with key mix(seed, step) and counter
 // {site, global row, position, column / 4}. Word column % 4 keeps the element when it is >= rate *
 // 2^32; kept elements are scaled by 1 / (1 - rate). The bits depend neither on the rank nor on the

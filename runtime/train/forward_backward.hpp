@@ -40,7 +40,9 @@ public:
 // gaps, and end with the flat buffer's last element.
 class GradientSink : public WeightSource {
 public:
-    // The model calls this before it writes the first gradient.
+    // The model calls this before it writes the first gradient. If gradients are one flat buffer,
+    // forward may have written activations there already (model/blocks/lent_gradients.hpp), so that
+    // their memory must be free when train() is called.
     virtual void begin_backward() {}
     // The model calls this before the first ready(): a tied table now has its gradient from the
     // loss. Returns where the gradient from the input is added.
@@ -87,16 +89,16 @@ public:
     virtual ~ForwardBackward() = default;
 
     virtual const ParameterTable& parameters() const noexcept = 0;
-    // Allocates the memory of a step with this many bytes of activations. Call it before the first
-    // batch.
+    // Allocates the memory of a step with this many bytes of activations of their own. Call it
+    // before the first batch.
     virtual void reserve(std::size_t activation_bytes) = 0;
     // Copies a batch to the device. The batch must not be empty and must outlive the next train().
     virtual UploadedShape upload(const Batch& batch) = 0;
     // Runs forward and backward on the uploaded batch. The gradients of the loss *sum*, times
     // state->loss_seed, overwrite those of all parameters or are added to them, as `into` says. The
-    // loss is added to *sums. Until the sink is told that they are final, gradients that are
-    // overwritten may hold anything, in one flat buffer the gaps between them, too; gaps of a flat
-    // buffer are zeros then.
+    // loss is added to *sums. Meanwhile overwritten gradients and the gaps of a flat buffer hold
+    // undefined values. When the sink is told of a range, its gradients are final and its gaps are
+    // zeros.
     virtual void train(const kernels::StepState* state, kernels::LossSums* sums, kernels::Into into,
                        GradientSink& sink) = 0;
     // Evaluates with the labels as input, without dropout and without label smoothing in `loss`.
@@ -109,6 +111,7 @@ public:
     }
     // Returns the spans since the last call.
     virtual ModelSpans take_spans() = 0;
+    // Returns the most memory of their own that the activations of a micro-batch have taken.
     virtual std::size_t peak_activation_bytes() const noexcept = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/options/command_line.hpp"
-#include "launcher/options/config_file.hpp"
+#include "launcher/command_line/command_line.hpp"
+#include "launcher/command_line/config_file.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/options/run_command.hpp"
 #include "tests/fuzz/target.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "data/storage/hdf5_section.hpp"
+#include "data/hdf5/hdf5_section.hpp"
 #include "data/storage/shard_format.hpp"
 #include "tests/fuzz/target.hpp"
 

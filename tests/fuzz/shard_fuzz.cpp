@@ -49,7 +49,8 @@ struct Written {
 
     Written() {
         std::filesystem::create_directory("written");
-        tests::write_dataset("written", {{2, 3}}, {{4, 2}, {0, 1}, {7, 5}, {1, 1}, {3, 9}}, 1);
+        const tests::MemoryRows::Shard valid{{4, 2}, {0, 1}, {7, 5}, {1, 1}, {3, 9}};
+        tests::write_dataset("written", {{2, 3}}, valid, 1);
         const Dataset dataset = Dataset::open("written");
         identity = shard_identity(dataset, dataset.split("valid"), 0);
         identity.bytes = 0;  // a stranger writes what fits

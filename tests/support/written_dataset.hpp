@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/hdf5/hdf5_writer.hpp"
 #include "data/storage/dataset_info.hpp"
-#include "data/storage/hdf5_writer.hpp"
-#include "data/storage/split_writer.hpp"
+#include "data/writing/split_writer.hpp"
 #include "tests/support/memory_rows.hpp"
 
 namespace lockstep::tests {
@@ -35,8 +36,10 @@ inline data::SplitInfo write_split(const std::string& directory, data::Hdf5Outpu
 }
 
 // Writes a data set of dialogues whose row r has the tokens token_of(r, 0), token_of(r, 1), ...
+// It has no splits 'valid' and 'test' if those are not given.
 inline void write_dataset(const std::string& directory, const MemoryRows::Shard& train,
-                          const MemoryRows::Shard& valid, int shards) {
+                          const std::optional<MemoryRows::Shard>& valid, int shards,
+                          const std::optional<MemoryRows::Shard>& test = {}) {
     data::DatasetInfo info;
     info.tokenizer = "re";
     info.vocabulary = 1004;
@@ -49,10 +52,18 @@ inline void write_dataset(const std::string& directory, const MemoryRows::Shard&
     description.tokenizer = info.tokenizer;
     description.dictionary_hash = dictionary_hash;
     info.splits.push_back(write_split(directory, index, description, train));
-    description.split = "valid";
-    description.shards = 1;
-    description.references = data::References::kept;
-    info.splits.push_back(write_split(directory, index, description, valid));
+    if (valid) {
+        description.split = "valid";
+        description.shards = 1;
+        description.references = data::References::kept;
+        info.splits.push_back(write_split(directory, index, description, *valid));
+    }
+    if (test) {
+        description.split = "test";
+        description.shards = 1;
+        description.references = data::References::none;
+        info.splits.push_back(write_split(directory, index, description, *test));
+    }
     index.close();
     data::write_dataset_info(directory, info);
 }

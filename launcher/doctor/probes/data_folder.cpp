@@ -7,8 +7,8 @@
 #include "launcher/doctor/probes/run_with_timeout.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/hash.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher::doctor {
 

@@ -11,10 +11,10 @@
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/trace.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/hash.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::launcher::doctor {
 

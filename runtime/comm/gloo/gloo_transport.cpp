@@ -163,12 +163,12 @@ std::vector<int> near_ranks(int rank, int size) {
 // Sockets of this rank that are open already, such as those of the store, count too.
 void allow_all_connections(int rank, int size) {
     using std::filesystem::directory_iterator;
-    constexpr int spare = 32;
+    constexpr rlim_t spare = 32;
     std::error_code ignored;
     const auto open = static_cast<int>(
         std::distance(directory_iterator("/proc/self/fd", ignored), directory_iterator()));
     allow_connections(open + size);
-    const auto needed = static_cast<rlim_t>(open + size + spare);
+    const auto needed = static_cast<rlim_t>(open) + static_cast<rlim_t>(size) + spare;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
     const std::string least = std::to_string(needed);

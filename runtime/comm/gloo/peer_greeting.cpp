@@ -13,7 +13,7 @@
 #include <system_error>
 #include <thread>
 
-#include "runtime/comm/store/hmac.hpp"
+#include "runtime/comm/secret/hmac.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/core/error.hpp"
 

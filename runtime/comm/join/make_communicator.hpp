@@ -6,7 +6,7 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 #include "runtime/comm/store/store.hpp"
 
 namespace lockstep::comm {

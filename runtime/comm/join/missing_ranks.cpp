@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/comm/store/pmix_client.hpp"
+#include "runtime/comm/secret/pmix_client.hpp"
 #include "runtime/comm/store/store_join.hpp"
 
 namespace lockstep::comm {

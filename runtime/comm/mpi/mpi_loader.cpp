@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/own_binary.hpp"
+#include "runtime/files/own_binary.hpp"
 
 namespace lockstep::comm {
 
@@ -31,7 +31,7 @@ std::filesystem::path prefix() {
 std::string module_beside_the_program() {
     std::error_code failure;
     for (const char* folder : {"lib", LOCKSTEP_LIBDIR}) {
-        const auto candidate = prefix() / folder / "lockstep" / file_name;
+        auto candidate = prefix() / folder / "lockstep" / file_name;
         if (std::filesystem::exists(candidate, failure)) return candidate;
     }
     return "";

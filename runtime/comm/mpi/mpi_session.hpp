@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/store/pmix_client.hpp"
+#include "runtime/comm/secret/pmix_client.hpp"
 
 namespace lockstep::comm {
 

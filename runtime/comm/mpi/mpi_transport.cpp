@@ -18,7 +18,7 @@
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/reduction.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::comm {
 

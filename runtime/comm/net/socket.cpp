@@ -40,6 +40,10 @@ FileDescriptor open_socket(int family) {
     return socket;
 }
 
+bool same(const SocketAddress& a, const SocketAddress& b) {
+    return a.length == b.length && std::memcmp(&a.storage, &b.storage, a.length) == 0;
+}
+
 }  // namespace
 
 bool SocketAddress::loopback() const noexcept {
@@ -133,17 +137,31 @@ Listening listen_on(const SocketAddress& address) {
     return {std::move(socket), 0};
 }
 
-Connecting try_to_connect(const SocketAddress& address, int timeout_ms) {
+Connecting start_to_connect(const SocketAddress& address) {
     FileDescriptor socket = open_socket(address.family());
     if (!socket) return {{}, errno};
-    if (::connect(socket.raw(), generic(address), address.length) != 0) {
-        if (errno != EINPROGRESS) return {{}, errno};
-        if (!wait_for(socket, POLLOUT, timeout_ms)) return {{}, ETIMEDOUT};
-        int failure = 0;
-        socklen_t length = sizeof failure;
-        ::getsockopt(socket.raw(), SOL_SOCKET, SO_ERROR, &failure, &length);
-        if (failure != 0) return {{}, failure};
-    }
+    const bool connected = ::connect(socket.raw(), generic(address), address.length) == 0;
+    const int failure = connected ? connection_failure(socket) : errno;
+    if (failure != 0 && failure != EINPROGRESS) socket = FileDescriptor();
+    return {std::move(socket), failure};
+}
+
+int connection_failure(const FileDescriptor& socket) {
+    int failure = 0;
+    socklen_t length = sizeof failure;
+    if (::getsockopt(socket.raw(), SOL_SOCKET, SO_ERROR, &failure, &length) != 0) return errno;
+    if (failure != 0 || !same(local_address_of(socket), peer_address_of(socket))) return failure;
+    // Closing would keep the port for a minute, and whoever is waited for may want to listen on it.
+    const linger reset_at_close{1, 0};
+    ::setsockopt(socket.raw(), SOL_SOCKET, SO_LINGER, &reset_at_close, sizeof reset_at_close);
+    return ECONNREFUSED;
+}
+
+Connecting try_to_connect(const SocketAddress& address, int timeout_ms) {
+    auto [socket, failure] = start_to_connect(address);
+    if (failure == EINPROGRESS)
+        failure = wait_for(socket, POLLOUT, timeout_ms) ? connection_failure(socket) : ETIMEDOUT;
+    if (failure != 0) return {{}, failure};
     return {std::move(socket), 0};
 }
 

@@ -37,10 +37,21 @@ struct Listening {
 Listening listen_on(const SocketAddress& address);
 
 struct Connecting {
-    FileDescriptor socket;  // connected, non-blocking; empty: see failure
-    int failure = 0;        // errno: ECONNREFUSED, EHOSTUNREACH, ETIMEDOUT after `timeout_ms` ...
+    FileDescriptor socket;  // non-blocking; empty if the connection failed
+    int failure = 0;        // errno: ECONNREFUSED, EHOSTUNREACH ...; 0: the socket is connected
 };
+// The failure is ETIMEDOUT when `timeout_ms` has passed.
 Connecting try_to_connect(const SocketAddress& address, int timeout_ms);
+
+// Does not wait: the failure is EINPROGRESS while the attempt goes on. When the socket is writable,
+// connection_failure() tells how the attempt has ended.
+Connecting start_to_connect(const SocketAddress& address);
+
+// Returns the errno of an attempt to connect that has ended; 0: the socket is connected. Where
+// nobody listens on a port of this host, the kernel can choose that very port for the caller's side
+// and connect the socket to itself. This counts as ECONNREFUSED; the caller closes the socket, and
+// the port is free at once.
+int connection_failure(const FileDescriptor& socket);
 
 // Returns only the socket; it is empty when nobody listens or `timeout_ms` passed.
 FileDescriptor connect_to(const SocketAddress& address, int timeout_ms);

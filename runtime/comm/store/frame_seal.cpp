@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/store/frame_seal.hpp"
 
-#include "runtime/comm/store/hmac.hpp"
+#include "runtime/comm/secret/hmac.hpp"
 
 namespace lockstep::comm::protocol {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
 
 namespace lockstep::comm::protocol {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "runtime/comm/net/socket.hpp"
-#include "runtime/comm/store/secret_envelope.hpp"
+#include "runtime/comm/secret/secret_envelope.hpp"
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_server.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/retry_transient.hpp"
+#include "runtime/files/retry_transient.hpp"
 
 namespace lockstep::comm {
 
@@ -150,7 +150,7 @@ std::unique_ptr<Store> serve_store(const RankInfo& rank_info, Protection protect
                                    const std::vector<SocketAddress>& addresses, int timeout_ms) {
     auto served = listen_on_first_free(serving_addresses(addresses, rank_info), rank_info);
     StoreLimits limits;
-    limits.unproven += rank_info.size;
+    limits.unproven += rank_info.size * static_cast<int>(addresses.size());
     allow_connections(rank_info.size + limits.unproven);
     auto server = std::make_unique<StoreServer>(std::move(served.listeners), protection.key, limits,
                                                 std::move(protection.credential));

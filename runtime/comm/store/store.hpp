@@ -6,8 +6,8 @@
 #include <string>
 
 #include "runtime/comm/environment/rank_info.hpp"
-#include "runtime/comm/store/secret.hpp"
-#include "runtime/comm/store/secret_envelope.hpp"
+#include "runtime/comm/secret/secret.hpp"
+#include "runtime/comm/secret/secret_envelope.hpp"
 
 namespace lockstep::comm {
 

@@ -7,11 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <optional>
-#include <thread>
 #include <utility>
 
-#include "runtime/comm/store/hmac.hpp"
+#include "runtime/comm/secret/hmac.hpp"
+#include "runtime/comm/store/store_search.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm {
@@ -19,31 +20,6 @@ namespace lockstep::comm {
 namespace {
 
 using namespace protocol;
-
-// Limits for one port: a program that accepts a connection but does not greet is not the store. The
-// first round over the ports is short because a firewall that drops packets costs the whole limit.
-constexpr int first_attempt_ms = 1'000;
-constexpr int attempt_ms = 5'000;
-
-std::string why_sealed(const std::string& credential) {
-    if (credential.empty())
-        return "the ranks there share a secret, which this rank was not given: set LOCKSTEP_SECRET "
-               "or --secret-file for this rank, too";
-    const bool in_file = credential.front() == '/';
-    return std::string("the store there belongs to another user or job") +
-           (in_file ? ", or this rank does not see its /dev/shm and /tmp, as in a container: set "
-                      "LOCKSTEP_SECRET or --secret-file for all ranks"
-                    : "");
-}
-
-std::string why_refused(const std::string& credential) {
-    return credential.empty()
-               ? "the store there belongs to a job with another secret; give all ranks of "
-                 "a job the same LOCKSTEP_SECRET or --secret-file and number of ranks, and "
-                 "jobs that run at the same time a --master-port each"
-               : "the ranks there were given no secret, but this one was: set LOCKSTEP_SECRET or "
-                 "--secret-file for all ranks or for none";
-}
 
 int left_ms(Clock::time_point deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -76,89 +52,27 @@ bool wait_awake(const FileDescriptor& socket, short events, Clock::time_point& d
 
 StoreClient::StoreClient(const std::vector<SocketAddress>& addresses, const std::vector<int>& ports,
                          Secret secret, int timeout_ms, int answer_ms, Unseal unseal)
-    : secret_(std::move(secret)), unseal_(std::move(unseal)), answer_ms_(answer_ms) {
-    const auto deadline = in(timeout_ms);
-    constexpr std::chrono::milliseconds longest_pause(200);
-    Attempt best{Outcome::silent, "nobody listens there"};
-    int limit_ms = first_attempt_ms;
-    for (std::chrono::milliseconds pause(5);; pause = std::min(2 * pause, longest_pause)) {
-        for (const int port : ports) {
-            for (const auto& address : addresses) {
-                Attempt attempt =
-                    try_to_join(address.with_port(port), std::min(deadline, in(limit_ms)));
-                if (attempt.outcome == Outcome::joined) {
-                    address_ = address.with_port(port);
-                    return;
-                }
-                if (attempt.outcome > best.outcome) best = std::move(attempt);
-            }
-        }
-        limit_ms = attempt_ms;
-        if (Clock::now() + pause >= deadline) break;
-        std::this_thread::sleep_for(pause);
-    }
-    const bool refused = best.outcome == Outcome::refused;
-    throw Error(
-        ErrorKind::peer,
-        "rank 0's store at " + addresses.front().text() + " ports " +
-            std::to_string(ports.front()) + "-" + std::to_string(ports.back()) +
-            (refused ? " did not let this rank in for " : " was not found in ") +
-            std::to_string(timeout_ms / 1000) + " s: " + best.why +
-            (refused ? "" : "; is rank 0 running, and reachable from " + host_name() + "?"));
+    : admission_{std::move(secret), std::move(unseal)}, answer_ms_(answer_ms) {
+    JoinAttempt joined = find_store(addresses, ports, admission_, timeout_ms);
+    address_ = joined.address();
+    secret_ = joined.secret();
+    use_connection(joined);
 }
 
-StoreClient::Attempt StoreClient::try_to_join(const SocketAddress& address,
-                                              Clock::time_point deadline) {
-    socket_ = connect_to(address, left_ms(deadline));
+void StoreClient::use_connection(JoinAttempt& joined) {
+    seal_.emplace(joined.seal());
+    socket_ = joined.take_socket();
     buffer_.clear();
     silent_ = false;
-    if (!socket_) return {};
-    std::string hello;
-    const std::size_t hello_bytes = magic.size() + nonce_bytes;
-    if (!receive_frame(hello, max_hello_bytes, deadline) || hello.size() < hello_bytes ||
-        !hello.starts_with(magic)) {
-        return {Outcome::no_store, "other programs listen there"};
-    }
-    return prove(address, hello, deadline);
-}
-
-StoreClient::Attempt StoreClient::prove(const SocketAddress& address, const std::string& hello,
-                                        Clock::time_point deadline) {
-    const std::string server_nonce = hello.substr(magic.size(), nonce_bytes);
-    const std::string credential = hello.substr(magic.size() + nonce_bytes);
-    if (unseal_) {
-        const auto secret = unseal_(credential);
-        if (!secret) return {Outcome::refused, why_sealed(credential)};
-        secret_ = *secret;
-    }
-    const Greeting greeting{server_nonce, random_nonce(), address.port()};
-    std::string welcome;
-    const bool answered =
-        send_frame(greeting.client_nonce + client_proof(secret_, greeting), deadline) &&
-        receive_frame(welcome, max_greeting_bytes, deadline);
-    if (answered && equal_proofs(welcome, server_proof(secret_, greeting))) {
-        seal_.emplace(secret_, greeting, FrameSeal::Side::client);
-        return {Outcome::joined, ""};
-    }
-    if (!answered && silent_) return {Outcome::no_store, "a store there does not answer"};
-    return {Outcome::refused, unseal_ ? why_refused("") : why_refused(credential)};
 }
 
 void StoreClient::reconnect(int timeout_ms) {
     const std::lock_guard lock(mutex_);
-    const auto deadline = in(timeout_ms);
-    const bool silent = silent_;
-    constexpr std::chrono::milliseconds pause(100);
-    while (!silent && Clock::now() < deadline) {
-        const auto [socket, failure] = try_to_connect(address_, left_ms(deadline));
-        if (failure == ECONNREFUSED) break;
-        if (socket &&
-            try_to_join(address_, std::min(deadline, in(attempt_ms))).outcome == Outcome::joined)
-            return;
-        std::this_thread::sleep_for(pause);
-    }
     socket_ = FileDescriptor();
-    throw Error(ErrorKind::peer, "rank 0's store at " + address_.text() + " does not answer");
+    if (silent_)
+        throw Error(ErrorKind::peer, "rank 0's store at " + address_.text() + " does not answer");
+    JoinAttempt joined = find_store_again(address_, admission_, timeout_ms);
+    use_connection(joined);
 }
 
 bool StoreClient::send_frame(const std::string& payload, Clock::time_point& deadline) {
@@ -193,6 +107,14 @@ bool StoreClient::receive_frame(std::string& payload, std::size_t max_bytes,
     }
 }
 
+std::optional<Reply> StoreClient::exchange(const std::string& request,
+                                           Clock::time_point& deadline) {
+    std::string payload;
+    const bool answered = socket_ && send_frame(seal_->sealed(request), deadline) &&
+                          receive_frame(payload, max_frame_bytes, deadline) && seal_->open(payload);
+    return answered ? decode_reply(payload) : std::nullopt;
+}
+
 Reply StoreClient::ask(const Request& request, int timeout_ms) {
     const std::lock_guard lock(mutex_);
     const std::string bytes = encode(request);
@@ -200,14 +122,16 @@ Reply StoreClient::ask(const Request& request, int timeout_ms) {
             "a value for the store is longer than 1 MiB");
     auto deadline = in(timeout_ms + answer_ms_);
     silent_ = false;
-    std::string payload;
+    // After a failure the connection is closed, because a late answer on it could be taken for
+    // another answer.
     std::optional<Reply> reply;
-    if (socket_ && send_frame(seal_->sealed(bytes), deadline) &&
-        receive_frame(payload, max_frame_bytes, deadline) && seal_->open(payload)) {
-        reply = decode_reply(payload);
+    try {
+        reply = exchange(bytes, deadline);
+    } catch (const std::bad_alloc&) {
+        socket_ = FileDescriptor();
+        throw;
     }
     if (!reply) {
-        // The connection is closed because a late answer on it could be taken for another answer.
         socket_ = FileDescriptor();
         throw Error(ErrorKind::peer, "the connection to rank 0's store is lost: rank 0 has ended");
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/secret/secret.hpp"
 #include "runtime/comm/store/frame_seal.hpp"
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/store/join_attempt.hpp"
 #include "runtime/comm/store/store.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/core/trace.hpp"
@@ -21,13 +21,8 @@ class StoreClient : public Store {
 public:
     static constexpr int usual_answer_ms = 30'000;
 
-    // Finds the secret in a store's credential; empty if the credential is for somebody else.
-    using Unseal = std::function<std::optional<Secret>(const std::string& credential)>;
-
-    // Tries the ports of each address in turn until a store proves the secret. Throws kind peer
-    // when none does within `timeout_ms`. A store that has not answered `answer_ms` after the end
-    // of a call's own time-out counts as lost. If `unseal` is given, the secret comes from the
-    // store's credential.
+    // Finds the store as find_store(). A store that has not answered `answer_ms` after the end of a
+    // call's own time-out counts as lost.
     StoreClient(const std::vector<SocketAddress>& addresses, const std::vector<int>& ports,
                 Secret secret, int timeout_ms, int answer_ms = usual_answer_ms, Unseal unseal = {});
 
@@ -50,22 +45,17 @@ public:
     std::optional<std::string> find(const std::string& key, int timeout_ms);
 
 private:
-    // Orders what an attempt to join shows: a later one tells more of why the store is not found.
-    enum class Outcome { silent, no_store, refused, joined };
-    struct Attempt {
-        Outcome outcome = Outcome::silent;
-        std::string why;  // empty if it has joined
-    };
-    Attempt try_to_join(const SocketAddress& address, Clock::time_point deadline);
-    Attempt prove(const SocketAddress& address, const std::string& hello,
-                  Clock::time_point deadline);
+    void use_connection(JoinAttempt& joined);
     // These two move the deadline by the time in which this process was suspended.
     bool send_frame(const std::string& payload, Clock::time_point& deadline);
     bool receive_frame(std::string& payload, std::size_t max_bytes, Clock::time_point& deadline);
+    // Returns an empty result if the connection is lost or the answer is late.
+    std::optional<protocol::Reply> exchange(const std::string& request,
+                                            Clock::time_point& deadline);
     protocol::Reply ask(const protocol::Request& request, int timeout_ms);
 
-    Secret secret_;
-    Unseal unseal_;
+    Admission admission_;
+    Secret secret_;  // of the store that was found
     int answer_ms_;
     mutable std::mutex mutex_;
     FileDescriptor socket_;

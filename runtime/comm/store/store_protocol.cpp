@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "runtime/comm/store/hmac.hpp"
+#include "runtime/comm/secret/hmac.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::comm::protocol {

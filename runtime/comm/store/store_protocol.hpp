@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 
 // Defines the protocol between the store and a rank. A frame is a length (4 bytes, little endian)
 // followed by that many bytes. The greeting comes first, and nothing is accepted before it:

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/comm/net/socket.hpp"
-#include "runtime/comm/store/secret.hpp"
+#include "runtime/comm/secret/secret.hpp"
 #include "runtime/comm/store/store_connection.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/comm/store/store_values.hpp"

@@ -46,7 +46,7 @@ std::uint64_t RankProgress::bytes_moved() const {
 std::string RankProgress::file_awaited() const {
     const std::lock_guard lock(mutex_);
     for (const pid_t thread : threads_) {
-        const std::string file = file_awaited_by(thread);
+        std::string file = file_awaited_by(thread);
         if (!file.empty()) return file;
     }
     return "";

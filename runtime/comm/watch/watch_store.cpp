@@ -72,7 +72,7 @@ std::vector<SocketAddress> own_addresses(const std::string& interface) {
 // Returns the address that the job names for rank 0 if it belongs to this host, else all addresses.
 std::vector<SocketAddress> addresses_for_others(const RankInfo& rank_info,
                                                 const std::string& interface) {
-    const auto own = own_addresses(interface);
+    auto own = own_addresses(interface);
     if (rank_info.master_addr.empty() || !interface.empty()) return own;
     std::vector<SocketAddress> named;
     for (const auto& address : resolve(rank_info.master_addr, 0)) {

@@ -86,15 +86,19 @@ void Watchdog::announce() {
 
 // A network device may reset a connection between two ranks that are well.
 bool Watchdog::announce_again() {
-    if (leaving()) return false;
-    try {
-        std::this_thread::sleep_for(tick);  // whatever disturbs the connection may go on
-        post_.client->reconnect(limits_.timeout_ms / 2);
-        announce();
-        return true;
-    } catch (const Error&) {
-        return false;
+    while (!leaving()) {
+        try {
+            std::this_thread::sleep_for(tick);  // whatever disturbs the connection may go on
+            post_.client->reconnect(limits_.timeout_ms / 2);
+            announce();
+            return true;
+        } catch (const std::bad_alloc&) {
+            // Memory may be free again a moment later.
+        } catch (const Error&) {
+            return false;
+        }
     }
+    return false;
 }
 
 void Watchdog::fail(Condition how, const std::string& error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/hash.hpp"
 
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::kernels {
 

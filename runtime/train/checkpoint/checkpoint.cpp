@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/json_text.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::train {
 namespace {

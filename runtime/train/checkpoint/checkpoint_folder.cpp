@@ -9,15 +9,15 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/core/durable_files.hpp"
-#include "runtime/core/followed_path.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/files/durable_files.hpp"
+#include "runtime/files/followed_path.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::train {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::train {
 

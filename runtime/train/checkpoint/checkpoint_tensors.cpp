@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/coded_tensors.hpp"
-#include "runtime/train/checkpoint/retry_reading.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::train {
 namespace {

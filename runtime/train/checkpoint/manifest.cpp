@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
 #include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/hash.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/tensor_pieces.hpp"
 

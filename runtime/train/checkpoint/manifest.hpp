@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::train {
 

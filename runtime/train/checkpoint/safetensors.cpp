@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runtime/core/hash.hpp"
 #include "runtime/core/json_text.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::train {
 namespace {

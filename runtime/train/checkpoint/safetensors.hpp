@@ -13,7 +13,7 @@
 #include "runtime/core/dtype.hpp"
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/view.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::train {
 

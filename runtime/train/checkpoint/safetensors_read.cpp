@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "runtime/core/hash.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/hash.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 
 namespace lockstep::train {
@@ -20,7 +20,7 @@ namespace {
 // This is the format's own limit. A larger length means that the file is damaged.
 constexpr std::uint64_t largest_header_bytes = 100'000'000;
 
-[[noreturn]] void damaged(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& what) {
     throw Error(ErrorKind::data, path + ": not a good safetensors file: " + what +
                                      "; write it again or choose another");
 }
@@ -33,9 +33,9 @@ public:
 
     Metadata metadata(const nlohmann::json& entries) const {
         Metadata metadata;
-        if (!entries.is_object()) damaged(path_, "__metadata__ is not an object");
+        if (!entries.is_object()) refuse_file(path_, "__metadata__ is not an object");
         for (const auto& [key, value] : entries.items()) {
-            if (!value.is_string()) damaged(path_, "metadata " + shown(key) + " is not text");
+            if (!value.is_string()) refuse_file(path_, "metadata " + shown(key) + " is not text");
             metadata[key] = value.get<std::string>();
         }
         return metadata;
@@ -43,7 +43,7 @@ public:
 
     TensorInfo tensor(const std::string& tensor_name, const nlohmann::json& entry) const {
         const auto bad = [&](const std::string& what) {
-            damaged(path_, "tensor " + shown(tensor_name) + " " + what);
+            refuse_file(path_, "tensor " + shown(tensor_name) + " " + what);
         };
         if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") ||
             !entry.contains("data_offsets")) {
@@ -115,7 +115,7 @@ void read_at(const FileDescriptor& file, const std::string& path, const std::str
             ::pread(file.raw(), out, std::min(bytes, block_bytes), static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw_errno("its " + part + " cannot be read", path);
-        if (got == 0) damaged(path, "it ends within its " + part);
+        if (got == 0) refuse_file(path, "it ends within its " + part);
         out += got;
         offset += static_cast<std::uint64_t>(got);
         bytes -= static_cast<std::size_t>(got);
@@ -125,11 +125,11 @@ void read_at(const FileDescriptor& file, const std::string& path, const std::str
 std::string read_header(const FileDescriptor& file, const std::string& path,
                         std::uint64_t file_bytes) {
     std::uint64_t length = 0;
-    if (file_bytes < sizeof length) damaged(path, "it is shorter than a header");
+    if (file_bytes < sizeof length) refuse_file(path, "it is shorter than a header");
     read_at(file, path, "header", 0, &length, sizeof length);
     if (length > largest_header_bytes || length > file_bytes - sizeof length) {
-        damaged(path, "its header claims " + std::to_string(length) + " bytes of the file's " +
-                          std::to_string(file_bytes));
+        refuse_file(path, "its header claims " + std::to_string(length) + " bytes of the file's " +
+                              std::to_string(file_bytes));
     }
     std::string text(length, '\0');
     read_at(file, path, "header", sizeof length, text.data(), text.size());
@@ -143,12 +143,12 @@ void check_layout(const std::string& path, const std::vector<TensorInfo>& tensor
     std::uint64_t expected = data_begin;
     for (const TensorInfo& tensor : tensors) {
         if (tensor.offset != expected)
-            damaged(path, "tensor " + shown(tensor.name) + " overlaps or gaps");
+            refuse_file(path, "tensor " + shown(tensor.name) + " overlaps or gaps");
         expected += tensor.count * bytes_of(tensor.type);
     }
     if (expected != file_bytes) {
-        damaged(path, "it has " + std::to_string(file_bytes) + " bytes, its header describes " +
-                          std::to_string(expected));
+        refuse_file(path, "it has " + std::to_string(file_bytes) + " bytes, its header describes " +
+                              std::to_string(expected));
     }
 }
 
@@ -157,7 +157,7 @@ void check_layout(const std::string& path, const std::vector<TensorInfo>& tensor
 SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     std::error_code failure;
     // Opening a pipe would wait for a writer.
-    if (std::filesystem::is_other(path_, failure)) damaged(path_, "it is not a regular file");
+    if (std::filesystem::is_other(path_, failure)) refuse_file(path_, "it is not a regular file");
     const std::uint64_t file_bytes = std::filesystem::file_size(path_, failure);
     errno = failure.value();
     if (!failure) file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -166,9 +166,9 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     const std::string text = read_header(file_, path_, file_bytes);
     const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
     const std::string excess = json_excess(text);
-    if (!excess.empty()) damaged(path_, "its header is too large: " + excess);
+    if (!excess.empty()) refuse_file(path_, "its header is too large: " + excess);
     const nlohmann::json header = try_parse_json(text);
-    if (!header.is_object()) damaged(path_, "its header is not a JSON object");
+    if (!header.is_object()) refuse_file(path_, "its header is not a JSON object");
 
     const HeaderParser parser(path_, data_begin, file_bytes);
     for (const auto& [key, entry] : header.items()) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 
 namespace lockstep::train {

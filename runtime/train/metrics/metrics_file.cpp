@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "runtime/core/followed_path.hpp"
 #include "runtime/core/system_failure.hpp"
+#include "runtime/files/followed_path.hpp"
 
 namespace lockstep::train {
 namespace {

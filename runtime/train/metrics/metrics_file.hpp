@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/core/log.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::train {
 

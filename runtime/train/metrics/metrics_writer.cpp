@@ -10,8 +10,8 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
-#include "runtime/core/path_status.hpp"
-#include "runtime/core/read_lines.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/files/read_lines.hpp"
 #include "runtime/train/metrics/metrics_values.hpp"
 
 namespace lockstep::train {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/metrics/metrics_values.hpp"
 
 namespace lockstep::train {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 
 namespace lockstep::train {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 #include "runtime/train/checkpoint/tensor_pieces.hpp"
 
 namespace lockstep::train {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/train/checkpoint/atomic_file.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/sharing/run_tensors.hpp"
 
 namespace lockstep::train {

@@ -7,7 +7,7 @@
 
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/json_text.hpp"
-#include "runtime/core/path_status.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/core/system_failure.hpp"
-#include "runtime/train/checkpoint/atomic_file.hpp"
 #include "runtime/train/checkpoint/save_thread.hpp"
+#include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/pieces/owned_files.hpp"
 
 namespace lockstep::train {

@@ -135,7 +135,7 @@ void GradientReducer<Ctx>::finish() {
 }
 
 // Buckets are widened whole, also where ranks share: the gaps between parameters must be zeros
-// again, because no kernel of backward overwrites them.
+// again, because update and norm read them.
 template <class Ctx>
 void GradientReducer<Ctx>::widen() {
     if (!narrow_.used()) return;

@@ -11,7 +11,7 @@
 #include "data/storage/dataset_info.hpp"
 #include "data/tokenizers/tokenizer.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;

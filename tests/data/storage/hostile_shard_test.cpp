@@ -10,12 +10,12 @@
 #include <fstream>
 #include <functional>
 
-#include "data/storage/hdf5_read.hpp"
+#include "data/hdf5/hdf5_read.hpp"
 #include "data/storage/length_index.hpp"
 #include "data/storage/shard_reader.hpp"
 #include "data/storage/shard_store.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"
 

@@ -16,7 +16,7 @@
 #include "data/storage/shard_reader.hpp"
 #include "data/storage/shard_store.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 #include "tests/support/failing_memory.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "launcher/checkpoints/comparison.hpp"
-#include "runtime/train/checkpoint/folder_lock.hpp"
 #include "runtime/train/checkpoint/stored_tensors.hpp"
+#include "runtime/train/folder/folder_lock.hpp"
 #include "tests/launcher/checkpoints/saved_model.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "launcher/options/command_line.hpp"
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/options/run_command.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"

@@ -62,15 +62,32 @@ TEST_CASE("auto asks for no more plans than it needs, and finds the smallest num
     for (std::int64_t layers = 1; layers <= 40; ++layers)
         for (std::int64_t enough = 1; enough <= layers; ++enough) {
             int asked = 0;
-            const RecomputePlan found =
-                plan::least_that_fits(layers, [&](const RecomputePlan& tried) {
-                    ++asked;
-                    return tried.level == Recompute::layer && tried.layers >= enough;
-                });
+            const auto bytes = [&](const RecomputePlan& tried) {
+                ++asked;
+                const bool fits = tried.level == Recompute::layer && tried.layers >= enough;
+                return std::int64_t{fits ? 1 : 2};
+            };
+            const RecomputePlan found = plan::least_that_fits(layers, bytes, 1);
             CHECK(found == (enough == layers ? RecomputePlan{Recompute::layer}
                                              : RecomputePlan{Recompute::layer, enough}));
-            CHECK(asked <= 8);
+            CHECK(asked <= 9);
         }
+}
+
+TEST_CASE("where no level fits, the one that takes the least is taken") {
+    const auto found = [](std::int64_t none, std::int64_t ffn, std::int64_t layer) {
+        return plan::least_that_fits(
+            4,
+            [&](const RecomputePlan& tried) {
+                if (tried.level == Recompute::nothing) return none;
+                return tried.level == Recompute::ffn ? ffn : layer;
+            },
+            1);
+    };
+    CHECK(found(4, 3, 2) == RecomputePlan{Recompute::layer});
+    CHECK(found(4, 2, 3) == RecomputePlan{Recompute::ffn});
+    CHECK(found(2, 3, 4) == RecomputePlan{});
+    CHECK(found(2, 2, 2) == RecomputePlan{});  // an evaluation takes the most
 }
 
 TEST_CASE("a plan compares the levels, and names one that fits") {

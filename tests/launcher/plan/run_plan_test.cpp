@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
+
 #include "launcher/options/run_command.hpp"
 #include "launcher/plan/nccl_memory.hpp"
+#include "launcher/plan/report.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/devices/dry_model.hpp"
 #include "runtime/core/error.hpp"
@@ -137,6 +140,19 @@ TEST_CASE("parts are the buffers that a run has") {
     CHECK(bytes_of(small, "copy of rank 0") == 6 * weights + weights / 32);
 }
 
+TEST_CASE("cross-attention's gradients of biases have memory of their own where others lie there") {
+    const auto bytes = [](const Words& more) {
+        const Words words{"-m", "transformer/generator", "--vocabulary", "1000"};
+        return bytes_of(plan_run(config_of(joined({words, more}))), "gradients of cross-attention");
+    };
+    constexpr std::int64_t both_layers = std::int64_t{2} * 2 * 32 * 4;
+    CHECK(bytes({"--device", "cpu"}) == both_layers);
+    CHECK(bytes({"--device", "cuda"}) == 0);
+    CHECK(bytes({"--device", "cuda", "--distributed-world-size", "2", "--zero", "2"}) ==
+          both_layers);
+    CHECK(bytes({"-m", "gpt2", "--device", "cpu"}) == 0);
+}
+
 TEST_CASE("a rank that shares keeps a copy of its part alone for saving") {
     const Words four{
         "-m", "gpt2", "--vocabulary", "1000", "--device", "cpu", "--distributed-world-size", "4"};
@@ -187,6 +203,59 @@ TEST_CASE("validation counts where it takes more than training with the same bat
     const auto bytes = [](std::size_t count) { return static_cast<std::int64_t>(count); };
     REQUIRE(dry->training_bytes(run.batch.shape) < dry->evaluation_bytes(run.batch.shape));
     CHECK(run.batch.activations == bytes(dry->evaluation_bytes(run.batch.shape)));
+}
+
+TEST_CASE("the size that fits is the same for any size asked for, and counts its own validation") {
+    // Validation takes more than training with the same batches, as above.
+    const auto at = [](std::int64_t size) {
+        return plan_run(config_of({"-m", "gpt2", "--vocabulary", "9000", "--device", "cpu",
+                                   "--embedding-size", "256", "--n-layers", "12", "--recompute",
+                                   "none", "--memory", "256MiB", "-bs", std::to_string(size)}));
+    };
+    const std::int64_t fits = at(1).size.fits;
+    REQUIRE(fits > 0);
+    CHECK(at(fits).fits());
+    CHECK_FALSE(at(fits + 1).fits());
+    CHECK(at(50 * fits).size.fits == fits);
+}
+
+TEST_CASE("where evaluations alone are too large the verdict names their option") {
+    const tests::ScratchFolder folder;
+    tests::write_dataset(folder.path(), tests::random_shard(5, 700, 90),
+                         tests::random_shard(6, 400, 60), 1);
+    const auto planned = [&](const Words& more, std::int64_t memory) {
+        const Words words{"-m",          "gpt2",     "-bs", "1",           "--data",
+                          folder.path(), "--device", "cpu", "--recompute", "none"};
+        RunConfig config = config_of(joined({words, more}));
+        config.memory_bytes = memory;
+        return plan_run(config);
+    };
+    const std::int64_t enough = planned({}, std::int64_t{1} << 40).total_bytes();
+    CHECK(planned({}, enough).fits());
+    const std::string verdict = plan::report_text(planned({"--eval-batchsize", "400"}, enough));
+    CAPTURE(verdict);
+    CHECK(verdict.find("take a smaller --eval-batchsize") != std::string::npos);
+    CHECK(verdict.find("is safe") == std::string::npos);
+}
+
+TEST_CASE("evaluations count with their own rows, and not at all where there are none") {
+    const tests::MemoryRows::Shard short_rows{{4, 4}, {5, 5}}, long_rows{{4, 4}, {20, 30}};
+    using Rows = std::optional<tests::MemoryRows::Shard>;
+    const auto planned = [](const Rows& valid, const Rows& test = {}) {
+        const tests::ScratchFolder folder;
+        tests::write_dataset(folder.path(), {{4, 4}, {5, 5}}, valid, 1, test);
+        const RunConfig config =
+            config_of({"-m", "gpt2", "--embedding-size", "256", "--n-layers", "12", "--device",
+                       "cpu", "-bs", "1", "--data", folder.path()});
+        return plan_run(config).batch;
+    };
+    const auto without = planned({}), with_short = planned(short_rows),
+               with_long = planned(long_rows);
+    CHECK(without.activations < with_short.activations);
+    CHECK(with_short.activations < with_long.activations);
+    CHECK(with_long.shape.target_total >= 50);
+    CHECK(planned({}, long_rows).activations == with_long.activations);
+    CHECK(planned(short_rows, long_rows).activations == with_long.activations);
 }
 
 TEST_CASE("NCCL's memory is that of every communicator of a rank") {

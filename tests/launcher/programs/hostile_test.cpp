@@ -11,7 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;

@@ -43,3 +43,10 @@ TEST_CASE("what has changed is named, and sums that an earlier version does not 
     CHECK(differences(whole, parts) == "ranks 4 -> 2, sums over all ranks -> over 2");
     CHECK(differences({}, {{"device", "cpu"}}) == "device none -> cpu");
 }
+
+TEST_CASE("masks that an earlier version does not tell are those of ten rounds") {
+    const train::Metadata now{{launcher::dropout_masks, "Philox4x32-7"}};
+    CHECK(differences(now, now).empty());
+    CHECK(differences({}, now) == "dropout masks Philox4x32-10 -> Philox4x32-7");
+    CHECK(differences(now, {}).empty());
+}

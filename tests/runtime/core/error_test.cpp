@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "runtime/core/hash.hpp"
 #include "runtime/core/view.hpp"
+#include "runtime/files/hash.hpp"
 
 using namespace lockstep;
 

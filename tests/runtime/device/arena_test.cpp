@@ -77,7 +77,7 @@ TEST_CASE("what was reserved is taken without growing; more than that grows as e
     CHECK(arena.moves() == 1);
 }
 
-TEST_CASE("borrowed memory is used from its end, as far as it is not to be left alone") {
+TEST_CASE("borrowed memory is used from its end, as far as it may be used") {
     alignas(64) static std::byte lent[1024];
     HostArena arena;
     const auto inside = [&](HostView<std::byte> taken) {
@@ -86,16 +86,16 @@ TEST_CASE("borrowed memory is used from its end, as far as it is not to be left 
     arena.borrow({lent, sizeof lent});
     CHECK_FALSE(inside(arena.take<std::byte>(64)));
     CHECK(arena.peak_bytes() == 64);
-    arena.leave(512);
+    arena.keep_out_of(512);
     const auto mark = arena.mark();
     CHECK(arena.take<std::byte>(200).data() == lent + 768);
     CHECK(arena.take<std::byte>(256).data() == lent + 512);
     CHECK_FALSE(inside(arena.take<std::byte>(1)));
     CHECK(arena.peak_bytes() == 128);
-    arena.leave(448);
+    arena.keep_out_of(448);
     CHECK_FALSE(inside(arena.take<std::byte>(65)));
     CHECK(arena.take<std::byte>(64).data() == lent + 448);
-    arena.leave(960);  // where something was taken already
+    arena.keep_out_of(960);  // where something was taken already
     CHECK_FALSE(inside(arena.take<std::byte>(64)));
     arena.rewind(mark);
     CHECK(arena.take<std::byte>(64).data() == lent + 960);
@@ -107,7 +107,7 @@ TEST_CASE("what was borrowed ends with a reset, and has to be aligned") {
     alignas(64) static std::byte lent[256];
     HostArena arena;
     arena.borrow({lent, sizeof lent});
-    arena.leave(0);
+    arena.keep_out_of(0);
     CHECK(arena.take<std::byte>(64).data() == lent + 192);
     CHECK(arena.peak_bytes() == 0);
     arena.reset();

@@ -216,11 +216,17 @@ TEST_CASE_TEMPLATE("attention equals its formula for heads of any width", T, flo
 
 TEST_CASE_TEMPLATE("cross attention equals its formula, also where a side is empty", T, float,
                    bf16) {
+    // In bf16 a key's gradient sums the rounding errors of 65 queries. Thirty masks reached 1.11
+    // times the tolerance.
+    const double slack = std::is_same_v<T, float> ? 1 : 1.25;
     for (const int head_dim : {16, 21}) {
-        AttentionInput in =
-            make_input({3, head_dim, Mask::none}, {1, 65, 31, 0, 5, 0}, {257, 2, 64, 7, 0, 0});
-        in.dropout_rate = 0.1;
-        check_against_reference<T>(in);
+        for (const std::uint64_t seed : {0, 1, 2}) {
+            AttentionInput in =
+                make_input({3, head_dim, Mask::none}, {1, 65, 31, 0, 5, 0}, {257, 2, 64, 7, 0, 0});
+            in.dropout_rate = 0.1;
+            in.seed = seed;
+            check_against_reference<T>(in, slack);
+        }
     }
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("every variant that this processor can run draws Philox's mask") {
             const std::int64_t first = random.below(1600) * 4;
             const std::int64_t columns = 1 + random.below(300);
             if (round % 5 == 0)  // a word that is the threshold is kept
-                mask.threshold = philox(
+                mask.threshold = philox<7>(
                     {mask.site, mask.row, mask.position, static_cast<std::uint32_t>(first / 4)},
                     mask.key)[0];
             const std::int64_t written =
@@ -132,7 +132,7 @@ TEST_CASE("every variant that this processor can run draws Philox's mask") {
             for (std::int64_t j = 0; j < columns; ++j) {
                 const auto counter = static_cast<std::uint32_t>((first + j) / 4);
                 const PhiloxBlock words =
-                    philox({mask.site, mask.row, mask.position, counter}, mask.key);
+                    philox<7>({mask.site, mask.row, mask.position, counter}, mask.key);
                 const bool dropped = words[static_cast<std::size_t>(j % 4)] < mask.threshold;
                 REQUIRE(factors[static_cast<std::size_t>(j)] == (dropped ? 0 : mask.scale));
             }

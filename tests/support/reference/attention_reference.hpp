@@ -28,9 +28,9 @@ inline double dropout_factor(const AttentionInput& in, std::size_t sequence, int
                              int key) {
     if (in.dropout_rate == 0) return 1;
     const PhiloxBlock words =
-        philox({in.site + static_cast<std::uint32_t>(head), in.rows[sequence],
-                static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(key / 4)},
-               mix(in.seed, in.step));
+        philox<7>({in.site + static_cast<std::uint32_t>(head), in.rows[sequence],
+                   static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(key / 4)},
+                  mix(in.seed, in.step));
     return words[key % 4] >= in.dropout_rate * 0x1p32 ? 1 / (1 - in.dropout_rate) : 0;
 }
 

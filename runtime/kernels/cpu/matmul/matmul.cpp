@@ -9,7 +9,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "runtime/core/hash.hpp"
+#include "runtime/files/hash.hpp"
 #include "runtime/kernels/cpu/avx2/float_product.hpp"
 #include "runtime/kernels/cpu/matmul/matmul_primitive.hpp"
 #include "runtime/kernels/cpu/primitives/kernel_cache.hpp"

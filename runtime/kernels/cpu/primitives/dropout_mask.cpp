@@ -10,13 +10,15 @@ namespace {
 // Philox4x32's, as in runtime/core/philox.hpp.
 constexpr std::uint32_t multiplier0 = 0xD2511F53u, multiplier1 = 0xCD9E8D57u;
 constexpr std::uint32_t weyl0 = 0x9E3779B9u, weyl1 = 0xBB67AE85u;
-constexpr int rounds = 10, rounds_in_start = 3;
+constexpr int rounds = dropout_rounds, rounds_in_start = 3;
+static_assert(rounds >= rounds_in_start);
 
 void write_default(const RowMask& mask, std::int64_t first, std::int64_t columns,
                    float* factors) noexcept {
     for (std::int64_t j = 0; j < columns; j += 4) {
         const auto counter = static_cast<std::uint32_t>((first + j) / 4);
-        const PhiloxBlock words = philox({mask.site, mask.row, mask.position, counter}, mask.key);
+        const PhiloxBlock words =
+            philox<dropout_rounds>({mask.site, mask.row, mask.position, counter}, mask.key);
         for (std::size_t w = 0; w < words.size(); ++w)
             factors[j + static_cast<std::int64_t>(w)] = words[w] < mask.threshold ? 0 : mask.scale;
     }
@@ -60,10 +62,10 @@ struct RowStart {
     }
 };
 
-// These compute philox() for several counters at once. Words are kept in 64-bit lanes, of which
-// only the lower halves count, so that a product needs no shuffles. Intrinsics are three times as
-// fast as the compiler's code, which multiplies 64 by 64 bits although 32 by 32 are enough. The
-// counters begin in an order that the last unpacking reverses.
+// These compute philox<dropout_rounds>() for several counters at once. Words are kept in 64-bit
+// lanes, of which only the lower halves count, so that a product needs no shuffles. Intrinsics are
+// three times as fast as the compiler's code, which multiplies 64 by 64 bits although 32 by 32 are
+// enough. The counters begin in an order that the last unpacking reverses.
 struct FourCounters {
     static constexpr int counters = 4;
     __m256i c0, c1, c2, c3;
@@ -156,7 +158,7 @@ struct EightCounters {
         FourCounters one, other;
         one.begin(mask, (first + j) / 4);
         other.begin(mask, (first + j + width) / 4);
-#pragma GCC unroll 10
+#pragma GCC unroll 7
         for (const auto& round : keys.words) {
             one.turn(round);
             other.turn(round);
@@ -174,7 +176,7 @@ template <int groups>
     EightCounters group[groups];
 #pragma GCC unroll 4
     for (int i = 0; i < groups; ++i) group[i].begin(row, counter + i * EightCounters::counters);
-#pragma GCC unroll 7
+#pragma GCC unroll 4
     for (int round = rounds_in_start; round < rounds; ++round)
 #pragma GCC unroll 4
         for (int i = 0; i < groups; ++i) group[i].turn(keys.words[round]);

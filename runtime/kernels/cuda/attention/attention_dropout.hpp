@@ -24,9 +24,9 @@ struct HeadMask {
     }
 
     __device__ __forceinline__ PhiloxBlock block(int query, int first_key) const {
-        return philox({site, row, static_cast<std::uint32_t>(query),
-                       static_cast<std::uint32_t>(first_key / 4)},
-                      key);
+        return philox<dropout_rounds>({site, row, static_cast<std::uint32_t>(query),
+                                       static_cast<std::uint32_t>(first_key / 4)},
+                                      key);
     }
 
     // Sets kept[i] if score i of this lane is kept. Rows are queries, and `query` is this lane's

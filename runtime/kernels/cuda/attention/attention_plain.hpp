@@ -165,10 +165,10 @@ __device__ __forceinline__ void plain_factors(const AttentionBatch& batch, const
             continue;
         }
         const int query = first_query + thread_down() * side + i;
-        const PhiloxBlock words =
-            philox({mask.site + static_cast<std::uint32_t>(at.head), batch.rows[at.sequence],
-                    static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(column / 4)},
-                   key);
+        const PhiloxBlock words = philox<dropout_rounds>(
+            {mask.site + static_cast<std::uint32_t>(at.head), batch.rows[at.sequence],
+             static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(column / 4)},
+            key);
         for (int j = 0; j < side; ++j)
             factors[i][j] =
                 words[static_cast<unsigned>((column + j) % 4)] < mask.threshold ? 0.0f : mask.scale;

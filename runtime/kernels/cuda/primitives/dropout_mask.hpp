@@ -33,7 +33,7 @@ __device__ __forceinline__ void mask_factors(const Mask& mask, const MaskedToken
                                              std::int64_t first, float (&factors)[width]) {
 #pragma unroll
     for (int j = 0; j < width; j += 4) {
-        const PhiloxBlock words = philox(
+        const PhiloxBlock words = philox<dropout_rounds>(
             {mask.site, token.row, token.position, static_cast<std::uint32_t>((first + j) / 4)},
             token.key);
         if constexpr (width == 1) {

@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "runtime/core/error.hpp"
 
@@ -62,4 +64,26 @@ TEST_CASE("this host is known however it is written") {
         CAPTURE(other);
         CHECK_FALSE(comm::means_this_host(other));
     }
+}
+
+// Where nobody listens on a port, a socket that the kernel gives this very port meets itself.
+TEST_CASE("a socket that is connected to itself counts as refused, and its port is free again") {
+    const auto any = comm::resolve("127.0.0.1", 0).front();
+    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto* start = reinterpret_cast<const sockaddr*>(&any.storage);
+    REQUIRE(::bind(socket.raw(), start, any.length) == 0);
+    const auto own = comm::local_address_of(socket);
+    const auto* self = reinterpret_cast<const sockaddr*>(&own.storage);
+    REQUIRE(::connect(socket.raw(), self, own.length) == 0);
+    CHECK(comm::connection_failure(socket) == ECONNREFUSED);
+    socket = FileDescriptor();
+    CHECK(comm::listen_on(own).socket);
+}
+
+TEST_CASE("a socket that is connected to another has not failed") {
+    const auto listening = comm::listen_on(comm::resolve("127.0.0.1", 0).front());
+    const auto address = comm::local_address_of(listening.socket);
+    const auto [socket, failure] = comm::try_to_connect(address, 1'000);
+    CHECK(failure == 0);
+    CHECK(comm::connection_failure(socket) == 0);
 }

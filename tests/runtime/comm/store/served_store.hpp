@@ -17,6 +17,7 @@
 
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/net/socket.hpp"
+#include "runtime/comm/store/join_attempt.hpp"
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
 #include "runtime/comm/store/store_server.hpp"
@@ -96,6 +97,16 @@ inline FileDescriptor greet(const SocketAddress& address, const Secret& secret, 
           length_bytes + protocol::proof_bytes);
     if (agreed != nullptr) *agreed = greeting;
     return socket;
+}
+
+// Returns an attempt to join that has ended.
+inline JoinAttempt joined_or_not(const SocketAddress& address, const Admission& admission) {
+    JoinAttempt attempt(address, admission);
+    while (!attempt.outcome()) {
+        pollfd entry{attempt.descriptor(), attempt.events(), 0};
+        if (::poll(&entry, 1, 1'000) > 0) attempt.advance();
+    }
+    return attempt;
 }
 
 inline bool closed_by_peer(const FileDescriptor& socket) {

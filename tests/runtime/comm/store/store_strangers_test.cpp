@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_join.hpp"
 #include "runtime/comm/store/store_protocol.hpp"
+#include "runtime/comm/store/store_search.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/runtime/comm/free_port.hpp"
 #include "tests/runtime/comm/relay.hpp"
@@ -41,8 +44,11 @@ TEST_CASE("a stranger on the first port cannot pass the greeting on to the store
     REQUIRE(listener);
     const SocketAddress here = local_address_of(listener);
     const Relay relay(listener, served.address);
-    const StoreClient client({here}, {here.port(), served.port()}, Secret("s"), 5000);
+    const auto refused = joined_or_not(here, {Secret("s"), {}});
+    CHECK(refused.outcome() == JoinAttempt::Outcome::refused);
+    CHECK(refused.why().find("another secret") != std::string::npos);
     CHECK(relay.passed_on() > 0);
+    const StoreClient client({here}, {here.port(), served.port()}, Secret("s"), 5000);
     CHECK(client.port() == served.port());
 }
 
@@ -104,11 +110,11 @@ TEST_CASE("ranks of another number of ranks, run or restart do not meet") {
     rank_info.rank = rank_info.local_rank = 1;
     CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 5000); }).empty());
     rank_info.size = rank_info.local_size = 3;
-    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("another secret") !=
+    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 500); }).find("another secret") !=
           std::string::npos);
     rank_info.size = rank_info.local_size = 2;
     rank_info.job = "12.0 restart 1";
-    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 100); }).find("another secret") !=
+    CHECK(kind_of([&] { open_store(rank_info, Secret("s"), 500); }).find("another secret") !=
           std::string::npos);
 }
 
@@ -132,6 +138,52 @@ TEST_CASE("silent, half-open and hostile connections hold up nobody and are clos
     CHECK(closed_by_peer(huge));
     for (const auto& socket : silent) CHECK(closed_by_peer(socket));
     CHECK(client.get("k", 0) == "v");  // open for longer than a greeting may take
+}
+
+// Without a head start that ends, each program would cost the 5 s of an attempt.
+TEST_CASE(
+    "programs that listen on the store's ports and say nothing delay a rank by a moment only") {
+    const int first = tests::free_port();
+    const auto here = resolve("127.0.0.1", first).front();
+    std::vector<int> ports;
+    std::vector<FileDescriptor> listeners;
+    for (int port = first; port < first + 9; ++port) {
+        ports.push_back(port);
+        listeners.push_back(listen_on(here.with_port(port)).socket);
+        REQUIRE(listeners.back());
+    }
+    std::vector<FileDescriptor> last;
+    last.push_back(std::move(listeners.back()));
+    const StoreServer server(std::move(last), Secret("s"), {});
+    const JoinAttempt joined =
+        find_store({here}, ports, {Secret("s"), {}}, 30'000, std::chrono::milliseconds(20));
+    CHECK(joined.address().port() == ports.back());
+}
+
+// The place where a rank finds the store decides through which network it talks.
+TEST_CASE("of two stores the first is taken, though it answers a moment later") {
+    const Served second(Secret("s"));
+    const auto first = resolve("127.0.0.1", tests::free_port()).front();
+    std::vector<FileDescriptor> listeners;
+    listeners.push_back(listen_on(first).socket);  // the kernel takes connections from now on
+    REQUIRE(listeners.front());
+    std::unique_ptr<StoreServer> server;
+    const std::jthread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        server = std::make_unique<StoreServer>(std::move(listeners), Secret("s"), StoreLimits());
+    });
+    const JoinAttempt joined = find_store({first}, {first.port(), second.port()}, {Secret("s"), {}},
+                                          60'000, std::chrono::minutes(1));
+    CHECK(joined.address().port() == first.port());
+}
+
+TEST_CASE("each place is tried, though the time is over at once") {
+    const Served served(Secret("s"));
+    const int nobody = tests::free_port();
+    const auto what = kind_of([&] {
+        StoreClient({served.address}, {nobody, served.port()}, Secret("s"), 0);
+    });
+    CHECK((what.empty() || what.find("other programs listen there") != std::string::npos));
 }
 
 TEST_CASE("a port scanner that comes and goes leaves nothing behind") {

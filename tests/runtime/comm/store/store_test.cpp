@@ -96,7 +96,7 @@ TEST_CASE("a key that nobody sets is a missing rank, and the connection goes on"
 
 TEST_CASE("another secret is refused on both sides") {
     const Served served(Secret("right"));
-    const auto what = kind_of([&] { served.client(Secret("wrong"), 100); });
+    const auto what = kind_of([&] { served.client(Secret("wrong"), 500); });
     CHECK(what.find("peer: ") == 0);
     CHECK(
         what.find("did not let this rank in for 0 s: the store there belongs to a job with another "
@@ -208,13 +208,13 @@ TEST_CASE("a seal hands rank 0's secret to the same user, and one for each job")
     zero->set("k", "v");
     rank_info.rank = rank_info.local_rank = 1;
     CHECK(open_store(rank_info, Secret(), seal, 5000)->get("k", 0) == "v");
-    CHECK(kind_of([&] { open_store(rank_info, Secret(), stranger, 100); }).find("another user") !=
+    CHECK(kind_of([&] { open_store(rank_info, Secret(), stranger, 500); }).find("another user") !=
           std::string::npos);
-    const auto guess = kind_of([&] { open_store(rank_info, Secret("guess"), nullptr, 100); });
+    const auto guess = kind_of([&] { open_store(rank_info, Secret("guess"), nullptr, 500); });
     CHECK(guess.find("peer: ") == 0);
     CHECK(guess.find("the ranks there were given no secret") != std::string::npos);
     rank_info.job = "13.0";
-    CHECK(kind_of([&] { open_store(rank_info, Secret(), seal, 100); }).find("another secret") !=
+    CHECK(kind_of([&] { open_store(rank_info, Secret(), seal, 500); }).find("another secret") !=
           std::string::npos);
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("a store that shows no credential is not believed where there is a sea
     const int port = tests::free_port();
     const auto zero = open_store(rank_info_of(0, 2, port), Secret("s"), 5000);
     CHECK(kind_of([&] {
-              open_store(rank_info_of(1, 2, port), Secret(), seal, 100);
+              open_store(rank_info_of(1, 2, port), Secret(), seal, 500);
           }).find("share a secret, which this rank was not given") != std::string::npos);
 }
 
@@ -243,7 +243,7 @@ TEST_CASE(
     const Secret guess("port " + std::to_string(port));
     const Secret of_job = guess.of_job(" of 2 ranks");
     const auto address = resolve("localhost", port);
-    CHECK(kind_of([&] { StoreClient(address, {port}, of_job, 100); }).find("no secret, but") !=
+    CHECK(kind_of([&] { StoreClient(address, {port}, of_job, 500); }).find("no secret, but") !=
           std::string::npos);
     CHECK_FALSE(connect_to(resolve("127.0.0.2", port).front(), 1000));
 }
@@ -274,7 +274,7 @@ TEST_CASE("the reason of a refusal is kept when the time is over in the middle o
     const auto silent = resolve("127.0.0.1", tests::free_port()).front();
     const Listening accepts = listen_on(silent);  // but never greets
     const auto what = kind_of([&] {
-        StoreClient({served.address}, {served.port(), silent.port()}, Secret("wrong"), 300);
+        StoreClient({served.address}, {served.port(), silent.port()}, Secret("wrong"), 500);
     });
     CHECK(what.find("another secret") != std::string::npos);
     CHECK(what.find("is rank 0 running") == std::string::npos);

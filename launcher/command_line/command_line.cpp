@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/command_line/command_line.hpp"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "launcher/command_line/config_file.hpp"
+#include "launcher/command_line/habits.hpp"
+#include "launcher/command_line/spelling.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
+#include "runtime/core/read_file.hpp"
+
+namespace lockstep::launcher {
+
+namespace po = boost::program_options;
+
+namespace {
+
+// Maps long names and short forms to options.
+using Index = std::map<std::string, const Option*>;
+
+// Holds an option as the user typed it, with its dashes, for messages.
+struct Word {
+    std::string typed, name, value;
+    enum class Value { none, attached } has = Value::none;
+};
+
+// Holds the values that were given to one option. `where` is its line in a --config file, for
+// messages ("run.conf:3: "), or its last line when there are several.
+struct Setting {
+    const Option* option;
+    std::vector<std::string> values;
+    std::string where;
+    Word::Value last = Word::Value::none;
+};
+using Settings = std::map<std::string, Setting>;  // the key is the option's long name
+
+[[noreturn]] void unknown(const std::string& typed, const std::string& name, const Index& index) {
+    const std::string instead = instead_of_option(name);
+    if (!instead.empty()) throw Error(ErrorKind::config, typed + ": no such option; " + instead);
+    std::vector<std::string> names;
+    for (const auto& [known, option] : index) {
+        if (option->instead.empty()) names.push_back(option->name);
+    }
+    const std::string bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    const std::string meant = probably_meant(bare, names);
+    throw Error(ErrorKind::config, typed + ": no such option; " +
+                                       (meant.empty() ? "--help lists all"
+                                        : bare == meant && !typed.starts_with('-')
+                                            ? "leave out its dashes"
+                                            : "did you mean --" + meant + "? (--help lists all)"));
+}
+
+const Option& find_option(const std::string& typed, const std::string& name, const Index& index) {
+    const auto found = index.find(name);
+    if (found == index.end()) unknown(typed, name, index);
+    const Option& option = *found->second;
+    if (!option.instead.empty())
+        throw Error(ErrorKind::config, typed + ": not an option here; " + option.instead);
+    return option;
+}
+
+// An option is valid when at least one table has it, even if another table refuses it.
+Index index_of(const std::vector<OptionTable>& tables) {
+    Index index;
+    const auto add = [&index](const std::string& name, const Option& option) {
+        const Option*& known = index[name];
+        if (known == nullptr || option.instead.empty()) known = &option;
+    };
+    for (const OptionTable& table : tables) {
+        for (const Option& option : table.options()) {
+            add(option.name, option);
+            for (const std::string& alias : option.aliases) add(alias, option);
+        }
+    }
+    return index;
+}
+
+bool looks_like_option(const std::string& word, const Index& index) {
+    if (word.size() < 2 || word[0] != '-') return false;
+    if (word[1] == '-') return true;
+    return index.contains(word.substr(1, word.find('=') - 1)) ||
+           !(std::isdigit(word[1]) || word[1] == '.');
+}
+
+Word split_word(const std::string& typed) {
+    const std::size_t dashes = typed.starts_with("--") ? 2 : 1;
+    const std::size_t equals = typed.find('=');
+    Word word{shown(typed.substr(0, equals)), typed.substr(dashes, equals - dashes), "",
+              Word::Value::none};
+    if (equals != std::string::npos) {
+        word.value = typed.substr(equals + 1);
+        word.has = Word::Value::attached;
+    }
+    std::replace(word.name.begin(), word.name.end(), '_', '-');
+    return word;
+}
+
+[[noreturn]] void missing(const std::string& typed) {
+    throw Error(ErrorKind::config, typed + ": needs a value");
+}
+
+// Reads a command line. ParlAI's short forms have several letters, and its values may begin with a
+// dash (--truncate -1).
+class WordReader {
+public:
+    WordReader(const std::vector<std::string>& args, const Index& index)
+        : args_(args), index_(index) {}
+
+    Settings read(std::vector<std::string>& rest) {
+        for (; at_ < args_.size(); ++at_) {
+            if (args_[at_] == "--") {
+                rest.assign(args_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, args_.end());
+                break;
+            }
+            if (!looks_like_option(args_[at_], index_)) {
+                throw Error(ErrorKind::config,
+                            "'" + shown(args_[at_]) + "' is not an option; options begin with --");
+            }
+            option(split_word(args_[at_]));
+        }
+        return std::move(settings_);
+    }
+
+private:
+    void option(const Word& word) {
+        const Option& option = find_option(word.typed, word.name, index_);
+        Setting& setting = settings_[option.name];
+        setting.option = &option;
+        // A repeated option replaces the earlier one, also for lists, as in argparse. Only the
+        // values after equals signs, which may begin with dashes, form one list.
+        const bool goes_on = word.has == Word::Value::attached && setting.last == word.has;
+        if (!goes_on) setting.values.clear();
+        setting.last = word.has;
+        for (std::string& value : values_of(word, option)) setting.values.push_back(value);
+    }
+
+    std::vector<std::string> values_of(const Word& word, const Option& option) {
+        if (word.has == Word::Value::attached) {
+            if (word.value.empty()) missing(word.typed);
+            return {word.value};
+        }
+        if (option.arity == Arity::flag) return {next_is_bool() ? args_[++at_] : "true"};
+        if (option.arity == Arity::one) {
+            if (at_ + 1 >= args_.size() || args_[at_ + 1].empty() ||
+                args_[at_ + 1].starts_with("--"))
+                missing(word.typed);
+            return {args_[++at_]};
+        }
+        std::vector<std::string> values;
+        while (at_ + 1 < args_.size() && !looks_like_option(args_[at_ + 1], index_)) {
+            values.push_back(args_[++at_]);
+        }
+        if (values.empty()) missing(word.typed);
+        return values;
+    }
+
+    bool next_is_bool() const { return at_ + 1 < args_.size() && is_bool_word(args_[at_ + 1]); }
+
+    const std::vector<std::string>& args_;
+    const Index& index_;
+    Settings settings_;
+    std::size_t at_ = 0;
+};
+
+po::options_description description_of(const std::vector<OptionTable>& tables) {
+    po::options_description all;
+    for (const OptionTable& table : tables) {
+        po::options_description group(table.caption(), 100, 60);
+        for (const Option& option : table.options()) {
+            if (!option.instead.empty()) continue;
+            std::string help = option.help;
+            for (const std::string& alias : option.aliases) help += " (-" + alias + ")";
+            if (!option.default_text.empty()) help += " [" + option.default_text + "]";
+            auto* value = po::value<std::vector<std::string>>();
+            value->value_name(option.arity == Arity::flag ? "BOOL" : option.placeholder);
+            group.add_options()(option.name.c_str(), value, help.c_str());
+        }
+        if (!group.options().empty()) all.add(group);
+    }
+    return all;
+}
+
+OptionTable general_table(std::string& config, bool& help, bool& dump) {
+    OptionTable table("General");
+    table.text("config", config, "FILE", "read options from FILE, one `name = value` a line");
+    table.flag("dump-config", dump, "print the options given as such a file, and stop");
+    table.flag("help,h", help, "show this text");
+    return table;
+}
+
+// Adds the settings of the --config file that the command line does not have.
+void add_config(const std::string& path, const Index& index, Settings& settings) {
+    Settings read;
+    for (const ConfigLine& line :
+         read_config_lines(read_file(path, "the --config file cannot be read"), path)) {
+        const std::string where = path + ":" + std::to_string(line.number) + ": ";
+        const Option& option = find_option(where + shown(line.name), line.name, index);
+        if (option.name == "config")
+            throw Error(ErrorKind::config, where + "config: a file names no other file");
+        if (line.value.empty()) missing(where + line.name);
+        Setting& setting = read[option.name];
+        setting.option = &option;
+        setting.values.push_back(line.value);
+        setting.where = where;
+    }
+    settings.merge(read);
+}
+
+// Several lines of a file are the values of a list. The last line counts for any other option.
+std::vector<std::string> meant_values(const Setting& setting) {
+    if (setting.option->arity == Arity::many) return setting.values;
+    return {setting.values.back()};
+}
+
+Settings settings_of(const std::vector<std::string>& args, const Index& index,
+                     std::vector<std::string>& rest) {
+    Settings settings = WordReader(args, index).read(rest);
+    const auto config = settings.find("config");
+    if (config != settings.end()) add_config(config->second.values.back(), index, settings);
+    return settings;
+}
+
+void assign(const Setting& setting) {
+    try {
+        setting.option->assign(meant_values(setting));
+    } catch (const Error& e) {
+        if (setting.where.empty()) throw;
+        throw Error(e.kind(), setting.where + e.what());
+    }
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& args,
+                               const std::vector<OptionTable>& own) {
+    CommandLine line;
+    std::string config;
+    std::vector<OptionTable> tables = own;
+    tables.push_back(general_table(config, line.help, line.dump_config));
+    const Index index = index_of(tables);
+    for (const auto& [name, setting] : settings_of(args, index, line.rest)) {
+        assign(setting);
+        line.given.insert(name);
+    }
+    return line;
+}
+
+std::string help_text(const std::string& usage, const std::vector<OptionTable>& own) {
+    std::string config;
+    bool help = false, dump = false;
+    std::vector<OptionTable> tables = own;
+    tables.push_back(general_table(config, help, dump));
+    std::ostringstream out;
+    out << usage << "\n" << description_of(tables);
+    return out.str();
+}
+
+std::string dump_config(const std::vector<std::string>& args, const std::vector<OptionTable>& own) {
+    std::string config;
+    bool help = false, dump = false;
+    std::vector<OptionTable> tables = own;
+    tables.push_back(general_table(config, help, dump));
+    const Index index = index_of(tables);
+    std::vector<std::string> rest;
+    std::string lines;
+    for (const auto& [name, setting] : settings_of(args, index, rest)) {
+        if (name == "config" || name == "dump-config") continue;
+        for (const std::string& value : meant_values(setting)) lines += config_line(name, value);
+    }
+    return lines;
+}
+
+std::vector<std::pair<std::string, std::string>> dumped_options(const std::string& lines) {
+    std::vector<std::pair<std::string, std::string>> options;
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) {
+        try {
+            for (const ConfigLine& read : read_config_lines(line, ""))
+                options.emplace_back(read.name, read.value);
+        } catch (const Error&) {
+            continue;
+        }
+    }
+    return options;
+}
+
+std::optional<CommandLine> parse_or_answer(const std::string& usage,
+                                           const std::vector<std::string>& args,
+                                           const std::vector<OptionTable>& tables) {
+    const CommandLine line = parse_command_line(args, tables);
+    if (!line.help && !line.dump_config) return line;
+    std::cout << (line.help ? help_text(usage, tables) : dump_config(args, tables)) << std::flush;
+    if (!std::cout) throw Error(ErrorKind::io, "standard output cannot be written");
+    return std::nullopt;
+}
+
+}  // namespace lockstep::launcher
