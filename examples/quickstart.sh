@@ -8,12 +8,27 @@ out=$(realpath -m "${1:-quickstart}")
 cd "$here"
 say() { printf '\n== %s\n' "$*"; }
 
+# Of ninja's lines, passes on what is wrong, and tells each tenth of the build.
+tell_progress() {
+    local line tenths told=0
+    while IFS= read -r line; do
+        if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+            tenths=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+            ((tenths <= told)) || echo "  $((10 * tenths)) % after $SECONDS s"
+            told=$tenths
+        elif [ "$line" != "ninja: no work to do." ]; then
+            printf '%s\n' "$line"
+        fi
+    done
+}
+
 say "1/5  packages and build"
 cmake/install-packages.sh cmake/packages.txt
 if [ ! -x build/bin/lockstep ] || [ -n "$(find . -path ./build -prune -o -newer build/bin/lockstep \( -name '*.[chi]pp' -o -name '*.cu' -o -name 'CMakeLists.txt' \) -print -quit)" ]; then
-    echo "Building; on two cores this takes about four minutes."
-    [ -f build/build.ninja ] || cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF > /dev/null
-    cmake --build build -- --quiet lockstep
+    echo "Building; on two cores this takes about five minutes."
+    [ -f build/build.ninja ] ||
+        cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF -DCMAKE_UNITY_BUILD=ON > /dev/null
+    NINJA_STATUS='[%f/%t] ' cmake --build build --target lockstep | tell_progress
 fi
 PATH=$here/build/bin:$PATH
 mkdir -p "$out"
