@@ -1,22 +1,40 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test; the closing lines are ctest's.
+# Installs what is missing, builds, and runs the tests of every landing; the closing lines are ctest's. tests/long.sh runs the
+# others.
 #   tests/run.sh [ctest arguments]      e.g.  tests/run.sh -R kernels
+# nvcc compiles the CUDA backend only where a GPU is visible, where CUDA=ON asks for it, or where sources of the backend differ from those
+# that were checked last (tests/cuda_sources.py). Tests compile its kernels as plain C++ in any case.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/install-packages.sh cmake/packages.txt cmake/packages-tests.txt
 options=(-DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=ON)
 # Several sources as one compile in half the time. A build that is there keeps its way, or all of it would be compiled again.
 [ -e build/CMakeCache.txt ] || options+=(-DCMAKE_UNITY_BUILD=ON)
-# Where the CUDA backend is built, cuDNN's attention is, too, and what its kernels need is looked at.
+
+# A folder that is there keeps the backend or its lack.
+leaves_cuda_out() {
+    if [ -e build/CMakeCache.txt ]; then
+        grep -q '^LOCKSTEP_CUDA:STRING=OFF' build/CMakeCache.txt
+    else
+        [ "${CUDA-}" != ON ] && [ ! -e /dev/nvidiactl ] && tests/cuda_sources.py --check
+    fi
+}
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-    frontend=$(cmake/cudnn-frontend.sh build/cudnn-frontend)
-    [ -z "$frontend" ] || options+=(-DCUDNN_FRONTEND_INCLUDE_DIR="$frontend")
-    cuobjdump=$(cmake/cuobjdump.sh build/cuobjdump)
-    [ -z "$cuobjdump" ] || options+=(-DLOCKSTEP_CUOBJDUMP="$cuobjdump")
+    if leaves_cuda_out; then
+        echo "The CUDA backend is left out: nvcc has compiled these sources before (in a new folder, CUDA=ON tests/run.sh builds it)"
+        options+=(-DLOCKSTEP_CUDA=OFF)
+    else
+        # Where the CUDA backend is built, cuDNN's attention is, too, and what its kernels need is looked at.
+        frontend=$(cmake/cudnn-frontend.sh build/cudnn-frontend)
+        [ -z "$frontend" ] || options+=(-DCUDNN_FRONTEND_INCLUDE_DIR="$frontend")
+        cuobjdump=$(cmake/cuobjdump.sh build/cuobjdump)
+        [ -z "$cuobjdump" ] || options+=(-DLOCKSTEP_CUOBJDUMP="$cuobjdump")
+    fi
 fi
 cmake -S . -B build -G Ninja "${options[@]}" > build-configure.log 2>&1 \
     || { cat build-configure.log; exit 1; }
 rm -f build-configure.log
 cmake --build build -- --quiet
+[ $# -gt 0 ] || set -- --label-exclude '^long$'
 # Many tests wait for processes and time-outs most of the time, so that two at once take half as long.
 exec ctest --test-dir build --output-on-failure --no-tests=error --parallel 2 "$@"
