@@ -11,6 +11,7 @@
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/train/loop/epoch_share.hpp"
 
 namespace lockstep::launcher {
 
@@ -54,8 +55,8 @@ ladder::Subject subject_of(const RunConfig& config, const TrainingPlan& plan,
 
 ladder::Work work_of(const RunConfig& config, const TrainingPlan& plan) {
     ladder::Work work;
-    work.train_rows = config.train.limits.num_epochs *
-                      static_cast<double>(rows_of(plan.data, data::format::train_split));
+    work.train_rows = static_cast<double>(train::EpochShare(config.train.limits.num_epochs)
+                                              .rows(rows_of(plan.data, data::format::train_split)));
     work.valid_rows = rows_of(plan.validation, data::format::valid_split);
     return work;
 }

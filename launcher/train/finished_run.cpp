@@ -35,9 +35,11 @@ bool is_evaluated(const std::string& model_file, std::int64_t step) {
 
 std::optional<train::ExitReason> finished_before(const RunConfig& config,
                                                  const std::optional<train::TrainerState>& resume,
+                                                 std::int64_t rows_per_epoch,
                                                  comm::Communicator& communicator) {
     if (!resume) return std::nullopt;
-    const auto reason = train::limit_reached(config.train.limits, *resume, resume->updates);
+    const auto reason =
+        train::limit_reached(config.train.limits, *resume, resume->updates, rows_per_epoch);
     if (!reason) return std::nullopt;
     const bool wants_files = !config.trace_file.empty() || !config.world_logs.empty();
     const bool done = communicator.rank() == 0 && config.changes.empty() && !wants_files &&

@@ -360,7 +360,8 @@ void TrainingSession::write_trace() const {
 }
 
 void TrainingSession::run(const train::StopFlag& stop, const std::string& continuing) {
-    if (const auto reason = finished_before(config_, resume_, *job_.communicator)) {
+    if (const auto reason =
+            finished_before(config_, resume_, source_->rows_per_epoch(), *job_.communicator)) {
         log_.info("training ended before: " + std::string(train::describe(*reason)) +
                   "; nothing was trained or written, give a larger limit (--num-epochs, "
                   "--max-train-steps) to go on");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/loop/exit_reason.hpp"
 
+#include "runtime/train/loop/epoch_share.hpp"
+
 namespace lockstep::train {
 
 std::string_view describe(ExitReason reason) noexcept {
@@ -22,8 +24,11 @@ std::string_view describe(ExitReason reason) noexcept {
 }
 
 std::optional<ExitReason> limit_reached(const RunLimits& limits, const TrainerState& state,
-                                        std::int64_t updates) noexcept {
-    if (limits.num_epochs > 0 && state.epochs >= limits.num_epochs) return ExitReason::epochs_done;
+                                        std::int64_t updates,
+                                        std::int64_t rows_per_epoch) noexcept {
+    const EpochShare epochs(limits.num_epochs);
+    if (epochs.given() && rows_at(state.epochs, rows_per_epoch) >= epochs.rows(rows_per_epoch))
+        return ExitReason::epochs_done;
     if (limits.max_train_steps > 0 && updates >= limits.max_train_steps)
         return ExitReason::steps_done;
     if (limits.max_train_time_s > 0 && state.seconds >= limits.max_train_time_s)

@@ -23,8 +23,8 @@ enum class ExitReason {
 std::string_view describe(ExitReason reason) noexcept;
 
 // Returns the limit that a run reaches when it has made `updates` updates, or nothing. Epochs and
-// seconds are those of the state.
+// seconds are those of the state; an epoch has `rows_per_epoch` rows.
 std::optional<ExitReason> limit_reached(const RunLimits& limits, const TrainerState& state,
-                                        std::int64_t updates) noexcept;
+                                        std::int64_t updates, std::int64_t rows_per_epoch) noexcept;
 
 }  // namespace lockstep::train

@@ -9,6 +9,7 @@
 #include "runtime/comm/keep_alive.hpp"
 #include "runtime/core/named_range.hpp"
 #include "runtime/core/peak_memory.hpp"
+#include "runtime/train/loop/epoch_share.hpp"
 #include "runtime/train/loop/step_report.hpp"
 
 namespace lockstep::train {
@@ -165,16 +166,12 @@ void Trainer::advance(Pending& pending) {
     if (totals_[StepTotals::lanes_finished] >= lanes) {
         parts_.source.next_epoch();
         position = {position.epoch + 1, 0, 0};
-        state_.epochs = static_cast<double>(position.epoch);
         pending.completed_epochs = position.epoch;
     } else {
         ++position.step_in_epoch;
         position.rows_in_epoch += std::llround(totals_[StepTotals::rows]);
-        // Only the end of all lanes completes an epoch.
-        const double share = static_cast<double>(position.rows_in_epoch) /
-                             static_cast<double>(parts_.source.rows_per_epoch());
-        state_.epochs = static_cast<double>(position.epoch) + std::min(share, 1 - 1e-9);
     }
+    state_.epochs = epochs_at(position, parts_.source.rows_per_epoch());
     pending.epochs = state_.epochs;
 }
 
@@ -270,12 +267,14 @@ std::optional<ExitReason> Trainer::decide() {
     if (totals_[StepTotals::stop_wanted] > 0) return ExitReason::stop_requested;
     // This also runs before a resumed run's first step: the run may have been stopped when a
     // validation was due.
-    if (parts_.validator != nullptr &&
-        policy_.due(state_, totals_[StepTotals::since_validation_s])) {
+    if (parts_.validator != nullptr && policy_.due(state_, parts_.source.rows_per_epoch(),
+                                                   totals_[StepTotals::since_validation_s])) {
         if (const auto reason = validate()) return reason;
         totals_[StepTotals::since_validation_s] = 0;
     }
-    if (const auto reason = limit_reached(options_.limits, state_, state_.updates)) return reason;
+    if (const auto reason =
+            limit_reached(options_.limits, state_, state_.updates, parts_.source.rows_per_epoch()))
+        return reason;
     if (save_due(state_.updates)) save(CheckpointKind::latest);
     return std::nullopt;
 }
@@ -285,10 +284,11 @@ std::optional<ExitReason> Trainer::decide() {
 bool Trainer::decision_due() {
     TrainerState ahead = state_;
     ahead.updates += static_cast<std::int64_t>(pending_.size());
-    const bool validation =
-        parts_.validator != nullptr && policy_.due(ahead, totals_[StepTotals::since_validation_s]);
+    const std::int64_t rows = parts_.source.rows_per_epoch();
+    const bool validation = parts_.validator != nullptr &&
+                            policy_.due(ahead, rows, totals_[StepTotals::since_validation_s]);
     return totals_[StepTotals::stop_wanted] > 0 || validation ||
-           limit_reached(options_.limits, state_, ahead.updates) || save_due(ahead.updates);
+           limit_reached(options_.limits, state_, ahead.updates, rows) || save_due(ahead.updates);
 }
 
 bool Trainer::save_due(std::int64_t updates) const noexcept {

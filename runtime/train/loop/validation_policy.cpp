@@ -16,22 +16,32 @@ Direction direction_of(const std::string& name) {
 }  // namespace
 
 ValidationPolicy::ValidationPolicy(const ValidationOptions& options)
-    : options_(options), direction_(options.mode.value_or(direction_of(options.metric))) {}
+    : options_(options),
+      every_n_epochs_(options.every_n_epochs),
+      direction_(options.mode.value_or(direction_of(options.metric))) {}
 
 bool ValidationPolicy::on() const noexcept {
-    return options_.every_n_epochs > 0 || options_.every_n_steps > 0 || options_.every_n_secs > 0;
+    return every_n_epochs_.given() || options_.every_n_steps > 0 || options_.every_n_secs > 0;
 }
 
-bool ValidationPolicy::due(const TrainerState& state, double since_validation_s) const noexcept {
+bool ValidationPolicy::due_by_epochs(const TrainerState& state,
+                                     std::int64_t rows_per_epoch) const noexcept {
+    if (!every_n_epochs_.given()) return false;
+    const auto completed = [&](double epochs) {
+        return every_n_epochs_.completed(rows_at(epochs, rows_per_epoch), rows_per_epoch);
+    };
+    return completed(state.epochs) > completed(state.validation.last_epochs);
+}
+
+bool ValidationPolicy::due(const TrainerState& state, std::int64_t rows_per_epoch,
+                           double since_validation_s) const noexcept {
     const ValidationState& last = state.validation;
     // Skipped updates leave the weights as they were at the last validation.
     if (state.updates == last.last_updates) return false;
-    const auto by_epochs =
-        options_.every_n_epochs > 0 && state.epochs - last.last_epochs >= options_.every_n_epochs;
     const auto by_steps =
         options_.every_n_steps > 0 && state.updates - last.last_updates >= options_.every_n_steps;
     const auto by_time = options_.every_n_secs > 0 && since_validation_s >= options_.every_n_secs;
-    return by_epochs || by_steps || by_time;
+    return by_steps || by_time || due_by_epochs(state, rows_per_epoch);
 }
 
 double ValidationPolicy::metric(const ValidationReport& report) const {

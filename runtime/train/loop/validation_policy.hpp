@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/train/loop/epoch_share.hpp"
 #include "runtime/train/loop/training_events.hpp"
 #include "runtime/train/options.hpp"
 
@@ -15,7 +16,10 @@ public:
 
     // Tells whether any option asks for validations.
     bool on() const noexcept;
-    bool due(const TrainerState& state, double since_validation_s) const noexcept;
+    // Tells whether a validation is due. By epochs the k-th one is due where k shares of
+    // every_n_epochs are complete, also if one of another kind came between.
+    bool due(const TrainerState& state, std::int64_t rows_per_epoch,
+             double since_validation_s) const noexcept;
 
     // Returns the deciding metric. Throws kind config with the names of the available metrics when
     // it is missing.
@@ -26,9 +30,11 @@ public:
     Verdict judge(double value, TrainerState& trainer) const noexcept;
 
 private:
+    bool due_by_epochs(const TrainerState& state, std::int64_t rows_per_epoch) const noexcept;
     bool at_least_as_good(double value, double than) const noexcept;
 
     ValidationOptions options_;
+    EpochShare every_n_epochs_;
     Direction direction_;
 };
 

@@ -20,10 +20,16 @@ namespace {
     return buffer;
 }
 
+// 29 of 100 are 29 %, though the binary fraction is a little less.
+double whole_percent(double share) {
+    constexpr double rounding = 1e-9;
+    return std::floor(100 * share + rounding);
+}
+
 // Names the current epoch and its completed share: 2.35 is epoch 3 at 35 %, 2 is epoch 2 at 100 %.
 std::string epoch_text(double epoch) {
     const double number = std::max(1.0, std::ceil(epoch));
-    return text("epoch %.0f %2.0f%%", number, std::floor(100 * (epoch - number + 1)));
+    return text("epoch %.0f %2.0f%%", number, whole_percent(epoch - number + 1));
 }
 
 std::string bar_text(double share, int width) {
@@ -78,7 +84,7 @@ std::string short_number(double value) {
 std::string progress_bar(const StepReport& report, const Progress& progress, int columns) {
     constexpr int narrowest_bar = 5, widest_bar = 30, brackets_and_space = 3;
     std::vector<std::string> parts;
-    if (progress.share) parts.push_back(text("%3.0f%%", std::floor(100 * *progress.share)));
+    if (progress.share) parts.push_back(text("%3.0f%%", whole_percent(*progress.share)));
     parts.push_back(text("step %lld", static_cast<long long>(report.step)));
     parts.push_back(epoch_text(report.epoch));
     parts.push_back(text("loss %.4g", report.loss));

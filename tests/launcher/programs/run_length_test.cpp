@@ -23,7 +23,7 @@ std::string build_bin() {
 
 // 40 rows, hence 10 updates an epoch.
 struct Dialogues : ValidatedDialogues {
-    Dialogues() : ValidatedDialogues(40) {}
+    explicit Dialogues(int rows = 40) : ValidatedDialogues(rows) {}
 
     ProgramResult train(const std::string& options) const {
         std::filesystem::remove_all(model);
@@ -51,6 +51,10 @@ using Steps = std::vector<int>;
 TEST_CASE("validations come by epochs, updates and seconds") {
     const Dialogues dialogues;
     CHECK(dialogues.validations("-eps 1.5 -veps 0.5") == Steps{5, 10, 15});
+    CHECK(dialogues.validations("-eps 2 -veps 0.1 -vp -1 -sval false").size() == 20);
+    CHECK(dialogues.validations("-eps 2 -veps 0.2 -vp -1 -bs 8") ==
+          Steps{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+    CHECK(Dialogues(25).steps("train", "-eps 1.36 -bs 1 -lstep 99") == Steps{34});
     CHECK(dialogues.validations("-tstep 6 -vstep 3") == Steps{3, 6});
     CHECK(dialogues.validations("-tstep 3 -vtim 1e-9") == Steps{1, 2, 3});
     dialogues.train("-tstep 2 -vstep 2 -vme 4");

@@ -349,6 +349,39 @@ TEST_CASE("the last weights are validated too") {
     CHECK(run.state.validation.last_updates == 10);
 }
 
+TEST_CASE("validations by shares of an epoch are the same on any ranks, and after a stop") {
+    auto setup = two_ranks();
+    setup.options.limits = {2.5, -1, -1};
+    setup.options.validation.every_n_epochs = 0.1;
+    setup.options.validation.patience = 0;
+    setup.options.save_after_valid = false;
+    setup.options.lanes = 2;
+    setup.batchsize = 1;  // 2 rows a step, and 1 in the last ones of an epoch, of 60
+    const auto epochs_of = [](const RankRun& run, std::vector<double> at = {}) {
+        for (const auto& report : run.validations) at.push_back(report.epoch);
+        return at;
+    };
+    const auto expected = run_training(setup)[0];
+    CHECK(expected.reason == ExitReason::epochs_done);
+    CHECK(expected.state.epochs == 2.5);
+    CHECK(expected.validations.size() == 25);
+    for (std::size_t k = 0; k < expected.validations.size(); ++k)
+        CHECK(expected.validations[k].epoch == static_cast<double>(k + 1) / 10);
+    setup.world = 1;
+    CHECK(epochs_of(run_training(setup)[0]) == epochs_of(expected));
+    for (const std::int64_t stop_at : {1, 3, 4, 35, 40}) {
+        CAPTURE(stop_at);
+        auto first = setup;
+        first.on_step = [&](const train::StepReport& report, tests::RankHandle handle) {
+            if (report.step == stop_at) handle.stop = true;
+        };
+        const auto begun = run_training(first)[0];
+        auto second = setup;
+        second.resume = last_latest(begun);
+        CHECK(epochs_of(run_training(second)[0], epochs_of(begun)) == epochs_of(expected));
+    }
+}
+
 TEST_CASE("no time is over at once, without an update lost") {
     auto setup = two_ranks();
     setup.options.limits.max_train_time_s = 1e-9;

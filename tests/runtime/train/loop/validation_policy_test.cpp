@@ -75,26 +75,47 @@ TEST_CASE("a validation is due by epochs, updates or seconds since the last") {
     state.updates = 10;
     state.epochs = 0.5;
     CHECK_FALSE(ValidationPolicy(options).on());
-    CHECK_FALSE(ValidationPolicy(options).due(state, 1e9));
+    CHECK_FALSE(ValidationPolicy(options).due(state, 40, 1e9));
 
     options.every_n_steps = 10;
     CHECK(ValidationPolicy(options).on());
-    CHECK(ValidationPolicy(options).due(state, 0));
+    CHECK(ValidationPolicy(options).due(state, 40, 0));
     state.validation.last_updates = 1;
-    CHECK_FALSE(ValidationPolicy(options).due(state, 0));
+    CHECK_FALSE(ValidationPolicy(options).due(state, 40, 0));
 
     options.every_n_secs = 60;
-    CHECK_FALSE(ValidationPolicy(options).due(state, 59));
-    CHECK(ValidationPolicy(options).due(state, 60));
+    CHECK_FALSE(ValidationPolicy(options).due(state, 40, 59));
+    CHECK(ValidationPolicy(options).due(state, 40, 60));
 
     options = {};
     options.every_n_epochs = 0.25;
-    CHECK(ValidationPolicy(options).due(state, 0));
-    state.validation.last_epochs = 0.3;
-    CHECK_FALSE(ValidationPolicy(options).due(state, 0));
+    CHECK(ValidationPolicy(options).due(state, 40, 0));
+    state.validation.last_epochs = 0.5;
+    CHECK_FALSE(ValidationPolicy(options).due(state, 40, 0));
     state.validation.last_epochs = 0;
     state.validation.last_updates = state.updates;  // no updates since then
-    CHECK_FALSE(ValidationPolicy(options).due(state, 0));
+    CHECK_FALSE(ValidationPolicy(options).due(state, 40, 0));
+}
+
+TEST_CASE("validations by epochs come at multiples, whatever came between") {
+    train::ValidationOptions options;
+    options.every_n_epochs = 0.25;
+    const ValidationPolicy policy(options);
+    TrainerState state;
+    // Rows of the last validation and of now, of 40 an epoch.
+    const auto due = [&](int last, int now) {
+        state.updates = 100;
+        state.validation.last_epochs = last / 40.0;
+        state.epochs = now / 40.0;
+        return policy.due(state, 40, 0);
+    };
+    CHECK_FALSE(due(0, 9));
+    CHECK(due(0, 10));
+    CHECK(due(7, 10));  // one by seconds or steps, for example, was at row 7
+    CHECK_FALSE(due(16, 19));
+    CHECK(due(16, 24));
+    CHECK(due(30, 40));
+    CHECK(due(0, 400));
 }
 
 TEST_CASE("a metric that no validation gives is a config error with those there are") {

@@ -44,6 +44,19 @@ TEST_CASE("the bar's line at several widths") {
     CHECK(progress_bar(example(), {}, 100) == "step 1234  epoch 3 35%  loss 3.214  12.3k tokens/s");
 }
 
+TEST_CASE("a share is told as the whole percents that are done") {
+    StepReport report = example();
+    for (const int percent : {0, 1, 7, 28, 29, 57, 58, 99}) {
+        CAPTURE(percent);
+        report.epoch = 2 + percent / 100.0;
+        const std::string end = std::to_string(percent) + "%";
+        if (percent > 0)
+            CHECK(progress_line(report, {}).find(" " + end + " |") != std::string::npos);
+        CHECK(progress_bar(report, {percent / 100.0, std::nullopt}, 100).find(" " + end + "  ") !=
+              std::string::npos);
+    }
+}
+
 TEST_CASE("no line is wider than the terminal") {
     StepReport report = example();
     for (const double share : {0.0, 0.5, 1.0}) {
