@@ -53,6 +53,7 @@ Trainer::Trainer(const TrainOptions& options, TrainerParts parts,
       schedule_(options.schedule, options.optimizer.learningrate, options.limits.max_train_steps),
       policy_(options.validation),
       earlier_s_(state_.seconds),
+      unvalidated_s_(state_.validation.since_s),
       saved_updates_(state_.updates),
       validated_updates_(state_.validation.last_updates) {
     schedule_.restore(state_.schedule);
@@ -85,6 +86,7 @@ void Trainer::start() {
     if (state_.updates > 0) parts_.engine.share_optimizer();
     parts_.engine.restore(step_before(state_, options_.loss_scaling), state_.lanes);
     parts_.source.seek(state_.position);
+    totals_[StepTotals::since_validation_s] = unvalidated_s_;
     started_ = step_ended_ = validated_ = saved_ = Clock::now();
 }
 
@@ -151,7 +153,7 @@ StepVector Trainer::tell(const StepBatches& batches) const {
     if (parts_.communicator.rank() != 0) return local;
     const auto now = Clock::now();
     local[StepTotals::clock_s] = earlier_s_ + seconds_between(started_, now);
-    local[StepTotals::since_validation_s] = seconds_between(validated_, now);
+    local[StepTotals::since_validation_s] = unvalidated_s_ + seconds_between(validated_, now);
     local[StepTotals::since_save_s] = seconds_between(saved_, now);
     return local;
 }
@@ -293,18 +295,29 @@ bool Trainer::decision_due() {
 
 bool Trainer::save_due(std::int64_t updates) const noexcept {
     if (updates == saved_updates_) return false;
-    const bool by_steps =
-        options_.save_every_n_steps > 0 && updates - saved_updates_ >= options_.save_every_n_steps;
+    // A run that was stopped in between saves after the same updates as one that was not.
+    const std::int64_t every = options_.save_every_n_steps;
+    const bool by_steps = every > 0 && updates / every > saved_updates_ / every;
     const bool by_time = options_.save_every_n_secs > 0 &&
                          totals_[StepTotals::since_save_s] >= options_.save_every_n_secs;
     return by_steps || by_time;
+}
+
+// The times go on until the save, so that the last step of each start counts, too. Only rank 0's
+// state is written.
+TrainerState Trainer::state_to_save() const {
+    TrainerState state = state_;
+    const auto now = Clock::now();
+    state.seconds = std::max(state.seconds, earlier_s_ + seconds_between(started_, now));
+    state.validation.since_s = unvalidated_s_ + seconds_between(validated_, now);
+    return state;
 }
 
 void Trainer::save(CheckpointKind kind) {
     const NamedRange range("checkpoint");
     const comm::PhaseScope phase(parts_.progress, comm::Phase::checkpoint);
     const auto begin = Clock::now();
-    parts_.checkpoints.save(kind, state_);
+    parts_.checkpoints.save(kind, state_to_save());
     step_ended_ = Clock::now();
     parts_.trace.add("step", "checkpoint", begin, step_ended_);
     if (kind == CheckpointKind::best) return;
@@ -347,6 +360,8 @@ std::optional<ExitReason> Trainer::validate() {
     state_.schedule = schedule_.state();
     const auto verdict = policy_.judge(policy_.metric(*report), state_);
     parts_.observer.on_validation(*report);
+    validated_ = Clock::now();
+    unvalidated_s_ = 0;
     if (report->best) save(CheckpointKind::best);
     if (options_.save_after_valid) save(CheckpointKind::latest);
     validated_ = step_ended_ = Clock::now();

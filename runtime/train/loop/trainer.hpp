@@ -84,6 +84,7 @@ private:
     std::optional<ExitReason> validate();
     void validate_at_the_end();
     std::optional<ValidationReport> evaluate();
+    TrainerState state_to_save() const;
     void save(CheckpointKind kind);
     void finish_saves();
 
@@ -96,6 +97,7 @@ private:
     std::deque<Pending> pending_;                // queued steps whose results have not been taken
     std::optional<std::int64_t> hashed_update_;  // update whose weights' hash has not been taken
     double earlier_s_;                           // training time of earlier runs
+    double unvalidated_s_;                       // the part of it since the last validation
     Clock::time_point started_, step_ended_, validated_, saved_;
     std::int64_t saved_updates_, validated_updates_;
 };

@@ -24,7 +24,8 @@ nlohmann::json validation_json(const ValidationState& state) {
     return {{"best", optional_json(state.best)},
             {"without_better", state.without_better},
             {"last_updates", state.last_updates},
-            {"last_epochs", state.last_epochs}};
+            {"last_epochs", state.last_epochs},
+            {"since_s", state.since_s}};
 }
 
 nlohmann::json scale_json(const kernels::LossScale& scale) {
@@ -38,6 +39,7 @@ constexpr std::int64_t max_epochs = std::int64_t{1} << 40;
 constexpr std::int64_t max_steps = std::int64_t{1} << 48;
 constexpr std::int64_t max_tokens = std::int64_t{1} << 60;
 constexpr std::int64_t max_lanes = std::int64_t{1} << 20;
+constexpr double max_seconds = 1e12;
 constexpr double largest_double = std::numeric_limits<double>::max();
 constexpr int largest_int = std::numeric_limits<int>::max();
 
@@ -85,6 +87,8 @@ ValidationState validation_of(const Object& json) {
     state.without_better = json.whole<int>("without_better", {0, largest_int});
     state.last_updates = count(json, "last_updates", max_steps);
     state.last_epochs = json.number("last_epochs", {0, static_cast<double>(max_epochs)});
+    // Checkpoints of earlier versions do not have it.
+    if (json.has("since_s")) state.since_s = json.number("since_s", {0, max_seconds});
     return state;
 }
 
@@ -112,7 +116,6 @@ void to_json(nlohmann::json& json, const TrainerState& state) {
 TrainerState trainer_state_of(const nlohmann::json& member, const std::string& path) {
     const JsonOrigin origin{path, ""};
     const Object json(member, origin, "trainer");
-    constexpr double max_seconds = 1e12;
     TrainerState state;
     state.position = position_of(json);
     state.step = count(json, "step", max_steps);

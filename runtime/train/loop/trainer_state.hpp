@@ -25,6 +25,7 @@ struct ValidationState {
     int without_better = 0;         // validations since the best one
     std::int64_t last_updates = 0;  // updates at the last validation
     double last_epochs = 0;
+    double since_s = 0;  // seconds of training since the last validation, by rank 0's clock
 };
 
 // Holds everything a run needs, besides weights and optimizer buffers, to continue as if it had

@@ -24,7 +24,7 @@ TEST_CASE("a trainer state survives JSON text") {
     state.nonfinite_in_a_row = 2;
     state.seconds = 0.1;
     state.schedule = {0.25, 2, 9, 1.0 / 3};
-    state.validation = {std::nullopt, 4, 1200, 2.9};
+    state.validation = {std::nullopt, 4, 1200, 2.9, 12.5};
 
     const auto text = dump_json(nlohmann::json(state));
     const auto back = parse_json(text).get<train::TrainerState>();
@@ -33,6 +33,7 @@ TEST_CASE("a trainer state survives JSON text") {
     CHECK(back.seed == state.seed);
     CHECK(back.schedule.best_loss == state.schedule.best_loss);
     CHECK_FALSE(back.validation.best.has_value());
+    CHECK(back.validation.since_s == 12.5);
     CHECK_FALSE(back.loss_scale.has_value());
 
     state.loss_scale = kernels::LossScale{0x1p14F, 321, 300};
@@ -41,6 +42,14 @@ TEST_CASE("a trainer state survives JSON text") {
     CHECK(scale.value == 0x1p14F);
     CHECK(scale.steps == 321);
     CHECK(scale.last_overflow == 300);
+}
+
+TEST_CASE("a trainer state of an earlier version is read") {
+    auto json = nlohmann::json(train::TrainerState{});
+    json["validation"]["since_s"] = 3600;
+    CHECK(json.get<train::TrainerState>().validation.since_s == 3600);
+    json["validation"].erase("since_s");
+    CHECK(json.get<train::TrainerState>().validation.since_s == 0);
 }
 
 TEST_CASE("a trainer state whose member is missing or from no run is refused with its name") {
@@ -61,6 +70,7 @@ TEST_CASE("a trainer state whose member is missing or from no run is refused wit
     refused("/nonfinite_in_a_row", std::int64_t{1} << 32);
     refused("/schedule/factor", -1);
     refused("/schedule/best_loss", true);
+    refused("/validation/since_s", -1);
     refused("/validation", nlohmann::json::array());
     auto json = nlohmann::json(train::TrainerState{});
     json.erase("updates");

@@ -382,6 +382,56 @@ TEST_CASE("validations by shares of an epoch are the same on any ranks, and afte
     }
 }
 
+TEST_CASE("a restart forgets neither the training time nor that since the last validation") {
+    auto setup = two_ranks();
+    setup.options.limits.max_train_steps = 4;
+    setup.options.validation.every_n_secs = 1e6;
+    const auto begun = run_training(setup)[0];
+    REQUIRE(begun.validations.size() == 1);  // the one at the end, which does not count
+    CHECK(last_latest(begun).state.seconds > 0);
+    CHECK(last_latest(begun).state.validation.since_s > 0);
+
+    setup.resume = last_latest(begun);
+    setup.resume->state.seconds = 3e6;
+    setup.resume->state.validation.since_s = 5e5;
+    setup.options.limits.max_train_steps = 8;
+    const auto later = run_training(setup)[0];
+    CHECK(later.validations.size() == 1);
+    CHECK(last_latest(later).state.seconds > 3e6);
+    CHECK(last_latest(later).state.validation.since_s > 5e5);
+
+    setup.resume = last_latest(later);
+    setup.resume->state.validation.since_s = 2e6;
+    setup.options.limits.max_train_steps = 12;
+    const auto last = run_training(setup)[0];
+    REQUIRE(last.validations.size() == 2);
+    CHECK(last.validations[0].updates == 8);  // before the first step
+    CHECK(last.validations[1].updates == 12);
+    for (const Snapshot& save : last.saves) CHECK(save.state.validation.since_s < 1e6);
+
+    setup.resume = last_latest(last);
+    setup.options.limits = {-1, -1, 3e6};
+    CHECK(run_training(setup)[0].reason == ExitReason::time_over);
+}
+
+TEST_CASE("a run that was stopped saves after the same updates as one that was not") {
+    auto setup = two_ranks();
+    setup.options.save_every_n_steps = 4;
+    const auto saved = [](const RankRun& run) {
+        std::vector<std::int64_t> at;
+        for (const Snapshot& save : run.saves) at.push_back(save.state.updates);
+        return at;
+    };
+    CHECK(saved(run_training(setup)[0]) == std::vector<std::int64_t>{4, 8, 12});
+    auto first = setup;
+    first.on_step = [](const train::StepReport& report, tests::RankHandle handle) {
+        if (report.step == 2) handle.stop = true;
+    };
+    setup.resume = last_latest(run_training(first)[0]);
+    REQUIRE(setup.resume->state.updates == 3);
+    CHECK(saved(run_training(setup)[0]) == std::vector<std::int64_t>{4, 8, 12});
+}
+
 TEST_CASE("no time is over at once, without an update lost") {
     auto setup = two_ranks();
     setup.options.limits.max_train_time_s = 1e-9;
