@@ -83,7 +83,8 @@ std::vector<Differing> differing_options(const Values& a, const Values& b) {
 void compare_runs(const Side& a, const Side& b, Comparison& comparison) {
     if (a.run && b.run) {
         comparison.options = differing_options(a.run->options, b.run->options);
-        comparison.state = differing(a.run->state, b.run->state, {"seconds", "validation.since_s"});
+        comparison.state =
+            differing(a.run->state, b.run->state, {"seconds", "validation.since_s", "ended"});
         comparison.versions = differing(a.run->versions, b.run->versions);
         return;
     }

@@ -31,8 +31,10 @@ bool reached(const SavedState& saved, const char* option, double value) {
     return limit && *limit > 0 && value >= *limit * (1 - rounding);
 }
 
-// Returns the limit that ended the run; empty when none is known.
+// Returns the limit that ended the run; empty when none is known. Checkpoints of earlier versions
+// do not name it.
 std::string limit_reached(const Run& run, const SavedState& saved) {
+    if (!saved.ended.empty()) return saved.ended;
     const History& history = run.history;
     if (reached(saved, "num-epochs", history.epoch())) return "all its epochs are done";
     if (reached(saved, "max-train-steps", static_cast<double>(history.updates())))

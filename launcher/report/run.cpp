@@ -68,6 +68,7 @@ std::optional<SavedState> read_state(const std::string& folder) {
     const Json& trainer = json["trainer"];
     SavedState state;
     state.step = integer(member(trainer, "step"));
+    state.ended = member(trainer, "ended");
     if (trainer.is_object() && trainer.contains("validation"))
         state.without_better = integer(member(trainer["validation"], "without_better"));
     if (json.contains("options")) state.options = dumped_options(member(json["options"], "config"));

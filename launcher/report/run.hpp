@@ -30,6 +30,7 @@ struct SavedState {
     std::int64_t without_better = 0;  // validations since the best one
     NamedTexts options;               // the given options
     NamedTexts versions;              // lockstep, device, precision, ranks, threads, ...
+    std::string ended = {};  // why the run came to its end; empty: it did not, or not known
 };
 
 // Holds the contents of failure.json, see docs/failures.md.

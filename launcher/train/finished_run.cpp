@@ -38,8 +38,7 @@ std::optional<train::ExitReason> finished_before(const RunConfig& config,
                                                  std::int64_t rows_per_epoch,
                                                  comm::Communicator& communicator) {
     if (!resume) return std::nullopt;
-    const auto reason =
-        train::limit_reached(config.train.limits, *resume, resume->updates, rows_per_epoch);
+    const auto reason = train::ended(config.train, *resume, rows_per_epoch);
     if (!reason) return std::nullopt;
     const bool wants_files = !config.trace_file.empty() || !config.world_logs.empty();
     const bool done = communicator.rank() == 0 && config.changes.empty() && !wants_files &&

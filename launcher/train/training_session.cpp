@@ -307,6 +307,16 @@ train::StepTraffic TrainingSession::traffic() const {
                                   staged ? comm::HalfSums::as_whole_ones : comm::HalfSums::halves});
 }
 
+// A limit that was given and is reached needs no advice, unless it was reached before.
+std::string TrainingSession::ended_text(train::ExitReason reason,
+                                        const train::TrainerState& state) const {
+    const std::string text = train::describe(reason, state), way(train::way_on(reason));
+    const bool by_validations =
+        reason == train::ExitReason::patience_over || reason == train::ExitReason::cutoff_reached;
+    const bool at_once = resume_ && resume_->step == state.step;
+    return way.empty() || !(by_validations || at_once) ? text : text + "; " + way + " to go on";
+}
+
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
     const auto checkpoints =
         make_saves({config_, plan_, options_, job_, *engine_, trace_, log_, progress_},
@@ -335,7 +345,7 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     if (!trainer.state().validation.best)
         checkpoints->save(train::CheckpointKind::best, trainer.state());
     checkpoints->finish();
-    log_.info("training ended: " + std::string(train::describe(reason)));
+    log_.info("training ended: " + ended_text(reason, trainer.state()));
     if (reason == train::ExitReason::stop_requested)
         tell_checkpoint(trainer.state().step, continuing);
     else
@@ -362,9 +372,9 @@ void TrainingSession::write_trace() const {
 void TrainingSession::run(const train::StopFlag& stop, const std::string& continuing) {
     if (const auto reason =
             finished_before(config_, resume_, source_->rows_per_epoch(), *job_.communicator)) {
-        log_.info("training ended before: " + std::string(train::describe(*reason)) +
-                  "; nothing was trained or written, give a larger limit (--num-epochs, "
-                  "--max-train-steps) to go on");
+        log_.info("training ended before: " + train::describe(*reason, *resume_) +
+                  "; nothing was trained or written, " + std::string(train::way_on(*reason)) +
+                  " to go on");
     } else {
         announce();
         train(stop, continuing);

@@ -53,6 +53,7 @@ private:
     void announce() const;
     train::StepTraffic traffic() const;
     void write_trace() const;
+    std::string ended_text(train::ExitReason reason, const train::TrainerState& state) const;
     void tell_checkpoint(std::int64_t step, const std::string& continuing) const;
     void train(const train::StopFlag& stop, const std::string& continuing);
     EvaluatorParts evaluator_parts();

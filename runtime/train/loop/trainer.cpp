@@ -69,7 +69,10 @@ ExitReason Trainer::run() {
     start();
     for (;;) {
         if (const auto reason = decide()) {
-            if (*reason != ExitReason::stop_requested) validate_at_the_end();
+            if (*reason != ExitReason::stop_requested) {
+                validate_at_the_end();
+                state_.ended = describe(*reason, state_);
+            }
             save(CheckpointKind::latest);
             finish_saves();
             parts_.engine.finish_weights();
@@ -82,6 +85,7 @@ ExitReason Trainer::run() {
 void Trainer::start() {
     if (parts_.source.rows_per_epoch() <= 0)
         throw Error(ErrorKind::data, "the training data holds no row: prepare it again");
+    state_.ended.clear();
     parts_.engine.share_weights();
     if (state_.updates > 0) parts_.engine.share_optimizer();
     parts_.engine.restore(step_before(state_, options_.loss_scaling), state_.lanes);
@@ -267,8 +271,10 @@ std::optional<ExitReason> Trainer::decide() {
         settle_all();
     }
     if (totals_[StepTotals::stop_wanted] > 0) return ExitReason::stop_requested;
-    // This also runs before a resumed run's first step: the run may have been stopped when a
-    // validation was due.
+    // This also runs before a resumed run's first step: the run may have ended, or it may have been
+    // stopped when a validation was due.
+    if (parts_.validator != nullptr)
+        if (const auto reason = policy_.verdict(state_.validation)) return reason;
     if (parts_.validator != nullptr && policy_.due(state_, parts_.source.rows_per_epoch(),
                                                    totals_[StepTotals::since_validation_s])) {
         if (const auto reason = validate()) return reason;
@@ -365,15 +371,7 @@ std::optional<ExitReason> Trainer::validate() {
     if (report->best) save(CheckpointKind::best);
     if (options_.save_after_valid) save(CheckpointKind::latest);
     validated_ = step_ended_ = Clock::now();
-    switch (verdict) {
-        case ValidationPolicy::Verdict::patience_over:
-            return ExitReason::patience_over;
-        case ValidationPolicy::Verdict::cutoff_reached:
-            return ExitReason::cutoff_reached;
-        case ValidationPolicy::Verdict::go_on:
-            break;
-    }
-    return std::nullopt;
+    return verdict;
 }
 
 // Validates at the end of the run because the last weights may be the best. Patience and schedule

@@ -40,7 +40,7 @@ struct TrainerParts {
 //     Trainer trainer(options, {engine, communicator, trace, source, observer, checkpoints,
 //                               &validator, stop});
 //     const ExitReason reason = trainer.run();  // throws on failure
-//     std::cout << describe(reason);            // "the number of epochs is reached"
+//     std::cout << describe(reason, trainer.state());  // "the number of epochs is reached"
 class Trainer {
 public:
     // A fresh run has no `resume`. In both cases rank 0's weights (and optimizer state) are used on

@@ -21,11 +21,9 @@ nlohmann::json schedule_json(const ScheduleState& state) {
 }
 
 nlohmann::json validation_json(const ValidationState& state) {
-    return {{"best", optional_json(state.best)},
-            {"without_better", state.without_better},
-            {"last_updates", state.last_updates},
-            {"last_epochs", state.last_epochs},
-            {"since_s", state.since_s}};
+    return {{"best", optional_json(state.best)}, {"without_better", state.without_better},
+            {"last", optional_json(state.last)}, {"last_updates", state.last_updates},
+            {"last_epochs", state.last_epochs},  {"since_s", state.since_s}};
 }
 
 nlohmann::json scale_json(const kernels::LossScale& scale) {
@@ -87,7 +85,8 @@ ValidationState validation_of(const Object& json) {
     state.without_better = json.whole<int>("without_better", {0, largest_int});
     state.last_updates = count(json, "last_updates", max_steps);
     state.last_epochs = json.number("last_epochs", {0, static_cast<double>(max_epochs)});
-    // Checkpoints of earlier versions do not have it.
+    // Checkpoints of earlier versions do not have these.
+    if (json.has("last")) state.last = optional_number(json, "last");
     if (json.has("since_s")) state.since_s = json.number("since_s", {0, max_seconds});
     return state;
 }
@@ -110,6 +109,7 @@ void to_json(nlohmann::json& json, const TrainerState& state) {
             {"seconds", state.seconds},
             {"schedule", schedule_json(state.schedule)},
             {"validation", validation_json(state.validation)}};
+    if (!state.ended.empty()) json["ended"] = state.ended;
     if (state.loss_scale) json["loss_scale"] = scale_json(*state.loss_scale);
 }
 
@@ -131,6 +131,7 @@ TrainerState trainer_state_of(const nlohmann::json& member, const std::string& p
     state.schedule = schedule_of(json.object("schedule"));
     if (json.has("loss_scale")) state.loss_scale = scale_of(json.object("loss_scale"));
     state.validation = validation_of(json.object("validation"));
+    if (json.has("ended")) state.ended = json.text("ended");
     return state;
 }
 

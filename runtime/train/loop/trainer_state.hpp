@@ -23,6 +23,7 @@ struct ScheduleState {
 struct ValidationState {
     std::optional<double> best;     // best value of the deciding metric
     int without_better = 0;         // validations since the best one
+    std::optional<double> last;     // its value at the last validation
     std::int64_t last_updates = 0;  // updates at the last validation
     double last_epochs = 0;
     double since_s = 0;  // seconds of training since the last validation, by rank 0's clock
@@ -45,6 +46,7 @@ struct TrainerState {
     double seconds = 0;                            // training time over all runs, by rank 0's clock
     ScheduleState schedule;
     ValidationState validation;
+    std::string ended;  // why the run came to its end, in words; empty: it did not
 };
 
 void to_json(nlohmann::json& json, const TrainerState& state);

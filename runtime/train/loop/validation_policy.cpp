@@ -62,9 +62,10 @@ bool ValidationPolicy::better(double value, const ValidationState& state) const 
     return at_least_as_good(value, *state.best) && value != *state.best;
 }
 
-ValidationPolicy::Verdict ValidationPolicy::judge(double value,
+std::optional<ExitReason> ValidationPolicy::judge(double value,
                                                   TrainerState& trainer) const noexcept {
     ValidationState& state = trainer.validation;
+    state.last = value;
     state.last_updates = trainer.updates;
     state.last_epochs = trainer.epochs;
     if (better(value, state)) {
@@ -73,11 +74,16 @@ ValidationPolicy::Verdict ValidationPolicy::judge(double value,
     } else {
         ++state.without_better;
     }
-    if (options_.has_cutoff && at_least_as_good(value, options_.cutoff))
-        return Verdict::cutoff_reached;
+    return verdict(state);
+}
+
+std::optional<ExitReason> ValidationPolicy::verdict(const ValidationState& state) const noexcept {
+    if (!on()) return std::nullopt;
+    if (options_.has_cutoff && state.last && at_least_as_good(*state.last, options_.cutoff))
+        return ExitReason::cutoff_reached;
     if (options_.patience > 0 && state.without_better >= options_.patience)
-        return Verdict::patience_over;
-    return Verdict::go_on;
+        return ExitReason::patience_over;
+    return std::nullopt;
 }
 
 }  // namespace lockstep::train

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/train/loop/epoch_share.hpp"
+#include "runtime/train/loop/exit_reason.hpp"
 #include "runtime/train/loop/training_events.hpp"
 #include "runtime/train/options.hpp"
 
@@ -10,8 +11,6 @@ namespace lockstep::train {
 // Decides when to validate and what a validation's result means for the run.
 class ValidationPolicy {
 public:
-    enum class Verdict { go_on, patience_over, cutoff_reached };
-
     explicit ValidationPolicy(const ValidationOptions& options);
 
     // Tells whether any option asks for validations.
@@ -26,8 +25,11 @@ public:
     double metric(const ValidationReport& report) const;
     // Tells whether `value` is better than the best one. A NaN is never better.
     bool better(double value, const ValidationState& state) const noexcept;
-    // Records a validation at `trainer`'s current update and epoch, and returns its consequence.
-    Verdict judge(double value, TrainerState& trainer) const noexcept;
+    // Records a validation at `trainer`'s current update and epoch, and returns verdict().
+    std::optional<ExitReason> judge(double value, TrainerState& trainer) const noexcept;
+    // Returns why the last validation ends the run, or nothing. Without an option that asks for
+    // validations none does.
+    std::optional<ExitReason> verdict(const ValidationState& state) const noexcept;
 
 private:
     bool due_by_epochs(const TrainerState& state, std::int64_t rows_per_epoch) const noexcept;

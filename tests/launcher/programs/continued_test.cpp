@@ -142,6 +142,54 @@ TEST_CASE("a finished run that is started again says so and writes nothing") {
     }
 }
 
+TEST_CASE("a run that has ended stays ended until what ended it is changed") {
+    const Prepared prepared;
+    const auto files = [&] {
+        std::map<std::string, std::pair<std::filesystem::file_time_type, std::string>> found;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(prepared.model))
+            if (entry.is_regular_file())
+                found[entry.path()] = {entry.last_write_time(), read_text(entry.path())};
+        return found;
+    };
+    struct End {
+        std::string options, told, way, more, then;
+    };
+    const std::vector<End> ends{
+        {"-bs 8 --num-epochs 0.1", "the number of epochs is reached",
+         "give a larger --num-epochs to go on", "--num-epochs 0.2", "number of epochs is reached"},
+        {"-bs 8 --max-train-steps 3", "the number of steps is reached",
+         "give a larger --max-train-steps to go on", "--max-train-steps 4",
+         "number of steps is reached"},
+        {"-bs 8 --max-train-time 1e-9", "the time is over",
+         "give a larger --max-train-time to go on", "--max-train-steps 4",
+         "number of steps is reached"},
+        {"-bs 8 --max-train-steps 9 -vstep 2 -vp 2 -lr 0", "2 validations in a row were no better",
+         "give a larger --validation-patience or another --learningrate to go on", "-vp 3",
+         "3 validations in a row were no better"},
+        {"-bs 8 --max-train-steps 9 -vstep 2 -vmt loss -vcut 100",
+         "the validation metric is good enough",
+         "give a --validation-cutoff that is harder to reach to go on", "-vcut 0",
+         "number of steps is reached"}};
+    for (const End& end : ends) {
+        CAPTURE(end.options);
+        std::filesystem::remove_all(prepared.model);
+        const std::string line = "train" + prepared.start() + " " + end.options;
+        CHECK(holds(Prepared::done(line), "training ended: " + end.told));
+        const auto before = files();
+        for (const std::string& again : {line, "train -mf " + prepared.model}) {
+            const std::string said = Prepared::done(again);
+            CHECK_MESSAGE(holds(said, "training ended before: " + end.told +
+                                          "; nothing was trained or written, " + end.way),
+                          said);
+            CHECK(files() == before);
+        }
+        const std::string said = Prepared::done("train -mf " + prepared.model + " " + end.more);
+        CHECK_MESSAGE(holds(said, "training ended: the " + end.then) +
+                          holds(said, "training ended: " + end.then),
+                      said);
+    }
+}
+
 TEST_CASE("micro-batches of one row are told as slow") {
     const Prepared prepared;
     const std::string line = "train" + prepared.start() + " --max-train-steps 1 -bs ";

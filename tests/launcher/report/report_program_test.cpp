@@ -43,7 +43,7 @@ TEST_CASE("a trained model's folder becomes a page, and two become one") {
     const auto report = run_line("lockstep report -mf " + prepared.model);
     says(report, 0, {prepared.model + "/report.html\n"});
     shows(prepared.model + "/report.html",
-          {"--max-train-steps is reached", "6 steps, 6 updates", "1 rank on cpu", "no validation",
+          {"the number of steps is reached", "6 steps, 6 updates", "1 rank on cpu", "no validation",
            "Perplexity", "Time of the steps", "step-00000006", "one rank: nothing to exchange"});
 
     const std::string other = prepared.scratch / "other";

@@ -75,6 +75,9 @@ TEST_CASE("how a run ended is told by its checkpoints, its limits and the failur
     CHECK(contains(ending(run).text, "--validation-patience"));
     run.saved->options = {{"num-epochs", "-1"}, {"max-train-steps", "29"}};
     CHECK(ending(run).kind == EndKind::stopped);
+    run.saved->ended = "the validation metric is good enough";
+    CHECK(ending(run).kind == EndKind::ended);
+    CHECK(ending(run).text == "Ended: the validation metric is good enough");
     run.saved->step = 20;  // a run that went on, perhaps with other limits
     CHECK(ending(run).kind == EndKind::open);
     CHECK(contains(ending(run).text, "the newest checkpoint of step 20"));

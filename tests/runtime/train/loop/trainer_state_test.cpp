@@ -23,8 +23,9 @@ TEST_CASE("a trainer state survives JSON text") {
     state.update_tokens = 513;
     state.nonfinite_in_a_row = 2;
     state.seconds = 0.1;
+    state.ended = "the time is over";
     state.schedule = {0.25, 2, 9, 1.0 / 3};
-    state.validation = {std::nullopt, 4, 1200, 2.9, 12.5};
+    state.validation = {std::nullopt, 4, 3.5, 1200, 2.9, 12.5};
 
     const auto text = dump_json(nlohmann::json(state));
     const auto back = parse_json(text).get<train::TrainerState>();
@@ -33,7 +34,9 @@ TEST_CASE("a trainer state survives JSON text") {
     CHECK(back.seed == state.seed);
     CHECK(back.schedule.best_loss == state.schedule.best_loss);
     CHECK_FALSE(back.validation.best.has_value());
+    CHECK(back.validation.last == 3.5);
     CHECK(back.validation.since_s == 12.5);
+    CHECK(back.ended == "the time is over");
     CHECK_FALSE(back.loss_scale.has_value());
 
     state.loss_scale = kernels::LossScale{0x1p14F, 321, 300};
@@ -47,9 +50,13 @@ TEST_CASE("a trainer state survives JSON text") {
 TEST_CASE("a trainer state of an earlier version is read") {
     auto json = nlohmann::json(train::TrainerState{});
     json["validation"]["since_s"] = 3600;
+    json["validation"]["last"] = 2.5;
     CHECK(json.get<train::TrainerState>().validation.since_s == 3600);
+    CHECK(json.get<train::TrainerState>().validation.last == 2.5);
     json["validation"].erase("since_s");
+    json["validation"].erase("last");
     CHECK(json.get<train::TrainerState>().validation.since_s == 0);
+    CHECK_FALSE(json.get<train::TrainerState>().validation.last.has_value());
 }
 
 TEST_CASE("a trainer state whose member is missing or from no run is refused with its name") {

@@ -338,6 +338,45 @@ TEST_CASE("validations come when due; the best is kept, patience ends the run") 
     CHECK(run.state.validation.best == 2.0);
 }
 
+TEST_CASE("a run that its validations have ended is not validated or trained again") {
+    auto setup = two_ranks();
+    setup.options.limits.max_train_steps = 100;
+    setup.options.validation.every_n_steps = 2;
+    setup.options.validation.metric = "loss";
+    setup.validation_loss = [](std::size_t) { return 2.0; };
+    const auto again = [&](const RankRun& ended) {
+        auto resumed = setup;
+        resumed.resume = last_latest(ended);
+        return run_training(resumed)[0];
+    };
+    setup.options.validation.patience = 2;
+    const auto patient = run_training(setup)[0];
+    CHECK(patient.state.updates == 6);
+    CHECK(patient.state.ended == "2 validations in a row were no better");
+    CHECK(last_latest(patient).state.ended == patient.state.ended);
+    const auto still = again(patient);
+    CHECK(still.reason == ExitReason::patience_over);
+    CHECK(still.validations.empty());
+    CHECK(still.steps.empty());
+    setup.options.validation.patience = 3;
+    CHECK(again(patient).state.updates == 8);
+
+    setup.options.validation.patience = 0;
+    setup.options.validation.has_cutoff = true;
+    setup.options.validation.cutoff = 2;
+    const auto good = run_training(setup)[0];
+    CHECK(good.reason == ExitReason::cutoff_reached);
+    CHECK(good.state.updates == 2);
+    CHECK(again(good).reason == ExitReason::cutoff_reached);
+    CHECK(again(good).steps.empty());
+    setup.options.validation.cutoff = 1;
+    setup.options.limits.max_train_steps = 5;
+    const auto further = again(good);
+    CHECK(further.reason == ExitReason::steps_done);
+    CHECK(further.steps.size() == 3);
+    CHECK(further.saves.front().state.ended.empty());
+}
+
 TEST_CASE("the last weights are validated too") {
     auto setup = two_ranks();
     setup.options.validation.every_n_steps = 5;

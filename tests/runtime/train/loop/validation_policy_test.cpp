@@ -7,15 +7,18 @@
 #include <vector>
 
 using namespace lockstep;
+using train::ExitReason;
 using train::TrainerState;
 using train::ValidationPolicy;
-using Verdict = train::ValidationPolicy::Verdict;
+using Verdict = std::optional<ExitReason>;
 
 namespace {
 
 std::vector<Verdict> judge_all(const train::ValidationOptions& options,
                                const std::vector<double>& values, TrainerState& state) {
-    const ValidationPolicy policy(options);
+    train::ValidationOptions with_validations = options;
+    with_validations.every_n_steps = 1;
+    const ValidationPolicy policy(with_validations);
     std::vector<Verdict> verdicts;
     for (const double value : values) verdicts.push_back(policy.judge(value, state));
     return verdicts;
@@ -27,7 +30,7 @@ TEST_CASE("patience counts validations without a better one") {
     train::ValidationOptions options;
     options.patience = 2;
     TrainerState state;
-    const auto go = Verdict::go_on, over = Verdict::patience_over;
+    const Verdict go, over = ExitReason::patience_over;
     CHECK(judge_all(options, {5, 6, 4, 4, std::nan("")}, state) ==
           std::vector{go, go, go, go, over});
     CHECK(state.validation.best == 4);
@@ -63,10 +66,40 @@ TEST_CASE("the cut-off ends the run once it is reached") {
     options.has_cutoff = true;
     TrainerState state;
     CHECK(judge_all(options, {5, 3.1, 3}, state) ==
-          std::vector{Verdict::go_on, Verdict::go_on, Verdict::cutoff_reached});
+          std::vector<Verdict>{{}, {}, ExitReason::cutoff_reached});
     options.metric = "token_acc";
     CHECK(judge_all(options, {2.9, 3.1}, state) ==
-          std::vector{Verdict::go_on, Verdict::cutoff_reached});
+          std::vector<Verdict>{{}, ExitReason::cutoff_reached});
+}
+
+TEST_CASE("the state says what the last validation meant, also after a restart") {
+    train::ValidationOptions options;
+    options.every_n_steps = 1;
+    options.patience = 3;
+    train::ValidationState state;
+    const auto verdict = [&] { return ValidationPolicy(options).verdict(state); };
+    CHECK(verdict() == Verdict());
+    state.without_better = 2;
+    CHECK(verdict() == Verdict());
+    state.without_better = 3;
+    CHECK(verdict() == ExitReason::patience_over);
+    options.patience = 4;
+    CHECK(verdict() == Verdict());
+    options.patience = 1;
+    options.every_n_steps = -1;  // no validations any more
+    CHECK(verdict() == Verdict());
+    options.every_n_secs = 60;
+    CHECK(verdict() == ExitReason::patience_over);
+    options.patience = 0;
+    options.cutoff = 2.5;
+    options.has_cutoff = true;
+    CHECK(verdict() == Verdict());
+    state.best = 2;  // one at the end of a run is not judged
+    CHECK(verdict() == Verdict());
+    state.last = 2.4;
+    CHECK(verdict() == ExitReason::cutoff_reached);
+    options.cutoff = 2.3;
+    CHECK(verdict() == Verdict());
 }
 
 TEST_CASE("a validation is due by epochs, updates or seconds since the last") {
