@@ -41,6 +41,42 @@ constexpr std::array launch_options{"model-file",
                                     "timeout",
                                     "zero-ranks"};
 
+// These options decide how the validations of the next updates turn out.
+constexpr std::array options_of_updates{"learningrate",
+                                        "optimizer",
+                                        "betas",
+                                        "adam-eps",
+                                        "amsgrad",
+                                        "momentum",
+                                        "nesterov",
+                                        "weight-decay",
+                                        "adafactor-eps",
+                                        "adafactor-scale-parameter",
+                                        "adafactor-relative-step",
+                                        "gradient-clip",
+                                        "lr-scheduler",
+                                        "lr-scheduler-decay",
+                                        "lr-scheduler-patience",
+                                        "warmup-updates",
+                                        "warmup-rate",
+                                        "invsqrt-lr-decay-gamma",
+                                        "batchsize",
+                                        "batch-tokens",
+                                        "dynamic-batching",
+                                        "update-freq",
+                                        "truncate",
+                                        "text-truncate",
+                                        "label-truncate",
+                                        "dropout",
+                                        "attention-dropout",
+                                        "relu-dropout",
+                                        "label-smoothing",
+                                        "data"};
+// Values of the metric before and after a change of these cannot be compared.
+constexpr std::array options_of_metric{"validation-metric", "validation-metric-mode",
+                                       "validation-max-exs", "aggregate-micro"};
+constexpr std::array options_of_decays{"learningrate", "lr-scheduler"};
+
 // A given option also takes the place of these stored ones.
 struct Replaced {
     const char* given;
@@ -243,6 +279,20 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
     std::string text;
     for (const std::string& one : texts) text += (text.empty() ? "" : ", ") + one;
     return text;
+}
+
+CountedAnew counted_anew(const StoredOptions& stored, const RunConfig& config,
+                         const std::map<std::string, std::string>& values) {
+    const auto differs = [&](const std::string& name) {
+        if (name == "data" && same_data(config.data, stored)) return false;
+        const auto then = stored.values.find(name);
+        return then != stored.values.end() && then->second != value(values, name);
+    };
+    CountedAnew anew;
+    anew.best = std::ranges::any_of(options_of_metric, differs);
+    anew.validations = anew.best || std::ranges::any_of(options_of_updates, differs);
+    anew.decays = std::ranges::any_of(options_of_decays, differs);
+    return anew;
 }
 
 }  // namespace lockstep::launcher

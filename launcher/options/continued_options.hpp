@@ -27,4 +27,8 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
                             const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values);
 
+// Tells what the run no longer counts because `values` differ from the stored ones.
+CountedAnew counted_anew(const StoredOptions& stored, const RunConfig& config,
+                         const std::map<std::string, std::string>& values);
+
 }  // namespace lockstep::launcher

@@ -225,8 +225,11 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     check_naming_folder(task, config, defaults, config.model_file);
     derive(config);
     config.compared = compared_options(option_values(task, config), config.given);
-    if (stored)
-        config.changes = changed_options(*stored, config, tables, option_values(task, config));
+    if (stored) {
+        const auto values = option_values(task, config);
+        config.changes = changed_options(*stored, config, tables, values);
+        config.counted_anew = counted_anew(*stored, config, values);
+    }
     return config;
 }
 

@@ -76,6 +76,13 @@ struct GpuConfig {
     GpuBackendChoice backend = GpuBackendChoice::automatic;
 };
 
+// Tells what of its past a continued run no longer counts because options have changed.
+struct CountedAnew {
+    bool validations = false;  // those without a better one: updates are made in another way
+    bool best = false;         // the best validation: the metric is another one
+    bool decays = false;       // those of the learning rate: another one is given
+};
+
 // Holds all options of a training, evaluation or generation program. The initial values here are
 // the options' defaults.
 struct RunConfig {
@@ -122,6 +129,7 @@ struct RunConfig {
     std::string lines;            // the same with their values, as a --config file
     ComparedOptions compared;     // what has to be the same on all ranks
     std::string changes;          // of a continued run: the given options that differ from before
+    CountedAnew counted_anew;     // because of them
 };
 
 }  // namespace lockstep::launcher

@@ -87,4 +87,24 @@ void require_continuable(const Continuation& continuation, const RunConfig& conf
                     "; finish the epoch with those, or start another -mf from it by --init-model");
 }
 
+std::string count_anew(const CountedAnew& anew, train::TrainerState& state) {
+    std::string told;
+    const auto tell = [&](const std::string& what) { told += (told.empty() ? "" : "; ") + what; };
+    train::ValidationState& validation = state.validation;
+    if (anew.validations && validation.without_better > 0) {
+        const bool one = validation.without_better == 1;
+        tell(std::to_string(validation.without_better) +
+             (one ? " validation without a better one no longer counts"
+                  : " validations without a better one no longer count"));
+    }
+    if (anew.validations) validation.without_better = state.schedule.bad_validations = 0;
+    if (anew.best && validation.best) tell("the next validation is the best so far");
+    if (anew.best) validation.best = validation.last = std::nullopt;
+    if (!anew.decays) return told;
+    if (state.schedule.factor != 1) tell("the learning rate begins without the decays so far");
+    state.schedule.factor = 1;
+    state.schedule.validations = 0;
+    return told;
+}
+
 }  // namespace lockstep::launcher

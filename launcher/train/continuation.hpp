@@ -40,4 +40,8 @@ DataChange data_change(const Continuation& continuation, const DataSets& data,
 void require_continuable(const Continuation& continuation, const RunConfig& config,
                          const DataSets& data, const std::vector<double>& weights);
 
+// Takes out of the state what the run no longer counts. Returns what of it the user has to know:
+// "12 validations without a better one no longer count"; mostly nothing.
+std::string count_anew(const CountedAnew& anew, train::TrainerState& state);
+
 }  // namespace lockstep::launcher

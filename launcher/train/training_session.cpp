@@ -166,7 +166,12 @@ void TrainingSession::continue_from(const Continuation& shared) {
     if (!config_.init_model.empty())
         log_.info("--init-model " + config_.init_model +
                   " is not read: the run continues with the weights of its checkpoint");
-    if (!config_.changes.empty()) log_.info("continued with " + config_.changes);
+    CountedAnew anew = config_.counted_anew;
+    if (change.is_other) anew.validations = true;
+    has_best_ = resume_->validation.best.has_value();
+    const std::string told = count_anew(anew, *resume_);
+    if (!config_.changes.empty())
+        log_.info("continued with " + config_.changes + (told.empty() ? "" : "; " + told));
 }
 
 DealingRecord TrainingSession::dealing() const {
@@ -342,7 +347,7 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     const train::ExitReason reason = trainer.run();
     observers.flush();
     // The last weights are the model when there were no validations.
-    if (!trainer.state().validation.best)
+    if (!trainer.state().validation.best && !has_best_)
         checkpoints->save(train::CheckpointKind::best, trainer.state());
     checkpoints->finish();
     log_.info("training ended: " + ended_text(reason, trainer.state()));

@@ -72,6 +72,7 @@ private:
     std::unique_ptr<model::Model> model_;
     std::unique_ptr<train::Engine> engine_;
     std::optional<train::TrainerState> resume_;
+    bool has_best_ = false;               // the folder has the best weights of a validation
     std::optional<DealingRecord> dealt_;  // as the checkpoint says
     std::unique_ptr<data::StepLoader> loader_;
     std::unique_ptr<CheckedSource> source_;

@@ -190,6 +190,39 @@ TEST_CASE("a run that has ended stays ended until what ended it is changed") {
     }
 }
 
+TEST_CASE("a changed rate counts validations without a better one anew, and another metric all") {
+    const Prepared run;
+    Prepared::done("train" + run.start() + " -bs 8 --max-train-steps 90 -vstep 2 -vp 2 -lr 0");
+    const auto validations = [&] {
+        std::vector<int> steps;
+        for (const auto& line : metrics(run.model, "valid")) steps.push_back(line.at("step"));
+        return steps;
+    };
+    CHECK(validations() == std::vector<int>{2, 4, 6});
+    const std::string train = "train -mf " + run.model;
+    std::string said = Prepared::done(train + " --keep 3");
+    CHECK_MESSAGE(holds(said, "training ended: 2 validations in a row were no better; give a "),
+                  said);
+    CHECK(validations() == std::vector<int>{2, 4, 6});
+    said = Prepared::done(train + " --weight-decay 0.01");
+    CHECK_MESSAGE(holds(said,
+                        "continued with --weight-decay 0.01 instead of 0; 2 validations "
+                        "without a better one no longer count"),
+                  said);
+    CHECK(validations() == std::vector<int>{2, 4, 6, 8, 10});
+    said = Prepared::done("multiprocessing_train --distributed-world-size 2 -mf " + run.model +
+                          " -lr 1e-30");
+    CHECK_MESSAGE(holds(said,
+                        "--learningrate 1e-30 instead of 0; 2 validations without a better "
+                        "one no longer count"),
+                  said);
+    CHECK(validations() == std::vector<int>{2, 4, 6, 8, 10, 12, 14});
+    said = Prepared::done(train + " -vmt token_acc");
+    CHECK_MESSAGE(holds(said, "; the next validation is the best so far"), said);
+    CHECK_MESSAGE(holds(said, "best so far\n"), said);
+    CHECK(validations() == std::vector<int>{2, 4, 6, 8, 10, 12, 14, 16, 18, 20});
+}
+
 TEST_CASE("micro-batches of one row are told as slow") {
     const Prepared prepared;
     const std::string line = "train" + prepared.start() + " --max-train-steps 1 -bs ";
