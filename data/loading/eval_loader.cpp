@@ -87,12 +87,49 @@ std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::
     return shard_rows;
 }
 
+std::vector<std::int64_t> limit_row_numbers(std::vector<std::int64_t> shard_rows,
+                                            std::int64_t max_rows) {
+    if (max_rows <= 0) return shard_rows;
+    const auto shards = static_cast<std::int64_t>(shard_rows.size());
+    const auto block_rows = static_cast<std::int64_t>(rows_per_block);
+    const std::int64_t blocks = max_rows / block_rows, rest = max_rows % block_rows;
+    for (std::int64_t shard = 0; shard < shards; ++shard) {
+        std::int64_t rows = blocks / shards * block_rows;
+        if (shard < blocks % shards) rows += block_rows;
+        if (shard == blocks % shards) rows += rest;
+        std::int64_t& has = shard_rows[static_cast<std::size_t>(shard)];
+        has = std::min(has, rows);
+    }
+    return shard_rows;
+}
+
 bool holds_references(const Dataset& dataset, std::string_view split) {
     return dataset.kind() == DatasetKind::dialogue && split != format::train_split;
 }
 
+namespace {
+
+// Blocks as long as those of shards make a lane's order the one of the data.
+std::unique_ptr<train::EvalSource> open_in_order(const Dataset& dataset,
+                                                 const EvalLoaderOptions& options) {
+    require(options.world == 1, "the order of the data is for one rank");
+    const SplitInfo& split = dataset.split(options.split);
+    BatchingOptions batching = options.batching;
+    batching.dynamic = Dynamic::off;
+    batching.batch_tokens = 0;
+    const BatchRules rules(batching, dataset.kind());
+    WindowSize window = choose_window(split, rules, 1, 0);
+    window.block_rows = rows_per_block;
+    return std::make_unique<EvalLoader>(std::make_unique<ShardStore>(dataset, split),
+                                        limit_row_numbers(shard_rows(split), options.max_examples),
+                                        rules, window, Lane{}, options.references);
+}
+
+}  // namespace
+
 std::unique_ptr<train::EvalSource> open_eval_source(const Dataset& dataset,
                                                     const EvalLoaderOptions& options) {
+    if (options.order == EvalOrder::of_data) return open_in_order(dataset, options);
     require(options.world > 0 && options.rank >= 0 && options.rank < options.world,
             "a rank of the world");
     const SplitInfo& split = dataset.split(options.split);

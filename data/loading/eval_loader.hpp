@@ -19,6 +19,10 @@ namespace lockstep::data {
 // read: the batches contain whole contexts and references of their rows.
 enum class ReferenceText { skip, read };
 
+// by_batches: as the batching options have it, with rows of similar length together if they say so.
+// of_data: rows come by their numbers, whatever the batching options and the number of shards.
+enum class EvalOrder { by_batches, of_data };
+
 struct EvalLoaderOptions {
     BatchingOptions batching;
     std::string split = "valid";
@@ -29,6 +33,7 @@ struct EvalLoaderOptions {
     std::int64_t lanes = 0;
     std::int64_t max_examples = -1;  // rows over all ranks; <= 0: all
     ReferenceText references = ReferenceText::skip;
+    EvalOrder order = EvalOrder::by_batches;  // of_data: for one rank
 };
 
 // Loads the rows of a lane of the split. Their order is that of storage, or each
@@ -55,6 +60,9 @@ private:
 // Returns the rows per shard if only the first `max_rows` rows in the order of shards are used; <=
 // 0: all.
 std::vector<std::int64_t> limit_rows(std::vector<std::int64_t> shard_rows, std::int64_t max_rows);
+// Does the same for the rows with the lowest numbers.
+std::vector<std::int64_t> limit_row_numbers(std::vector<std::int64_t> shard_rows,
+                                            std::int64_t max_rows);
 
 // Returns true if the split stores labels as text, which replies are compared with. Plain text and
 // the training split have none.

@@ -47,6 +47,7 @@ void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, Lo
     options.split = config.split;
     options.max_examples = share_of_each(config.train.validation.max_examples, config.data.size());
     options.references = data::ReferenceText::read;
+    options.order = data::EvalOrder::of_data;
     const auto source = data::open_eval_source(dataset, options);
     ReplyGenerator replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
     for (train::Batch batch; source->next(batch);) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -163,6 +164,30 @@ TEST_CASE("evaluation by lanes has the same micro-batches on any number of ranks
     for (const auto& rows : batches(1)) all.insert(rows.begin(), rows.end());
     CHECK(all.size() == 100);
     for (const int world : {2, 3, 5, 7}) CHECK(batches(world) == batches(1));
+}
+
+TEST_CASE("rows are shown in the order of the data for any batching and any number of shards") {
+    for (const int shards : {1, 2, 3, 5}) {
+        const StoredRows data(300, shards);
+        const Dataset dataset = data.open();
+        for (const Dynamic dynamic : {Dynamic::off, Dynamic::full, Dynamic::batchsort}) {
+            for (const std::int64_t limit : {-1, 1, 6, 64, 65, 130, 200, 256, 300, 1000}) {
+                EvalLoaderOptions options;
+                options.split = "train";
+                options.batching.dynamic = dynamic;
+                options.batching.batchsize = 7;
+                options.order = EvalOrder::of_data;
+                options.max_examples = limit;
+                const auto source = open_eval_source(dataset, options);
+                std::vector<std::uint32_t> rows;
+                for (train::Batch batch; source->next(batch);)
+                    rows.insert(rows.end(), batch.rows.begin(), batch.rows.end());
+                std::vector<std::uint32_t> expected(limit > 0 && limit < 300 ? limit : 300);
+                std::iota(expected.begin(), expected.end(), 0u);
+                CHECK(rows == expected);
+            }
+        }
+    }
 }
 
 TEST_CASE("evaluation reads every alternative label as written") {

@@ -284,4 +284,10 @@ TEST_CASE("display_model shows context, labels and reply of the first rows") {
     CHECK(models == 3);
     CHECK(out.find("- - - ROW 2 - - -") != std::string::npos);
     CHECK(splits.eval("display_model", "--split train").find("ROW 9 ") != std::string::npos);
+    // Turns of a conversation follow each other, although batches are of similar lengths.
+    std::string order;
+    std::istringstream again(splits.eval("display_model", "-n 8 -bs 64 -dynb full --split train"));
+    for (std::string line; std::getline(again, line);)
+        if (line.starts_with("- - - ROW ")) order += line.substr(10, 2);
+    CHECK(order == "0 1 2 3 4 5 6 7 ");
 }
