@@ -5,6 +5,9 @@ namespace lockstep::launcher::report {
 
 namespace {
 
+// A drawing is scaled to its figure, and its letters with it: a figure alone in its row is
+// therefore not much wider than one that has a neighbour.
+//
 // The first two of several lines are wider, so that identical curves are visible as such. The
 // colours follow Okabe and Ito, which colour-blind people can tell apart. Lines from the fifth on
 // are also dashed.
@@ -24,8 +27,8 @@ h1 { font-size: 1.5rem; overflow-wrap: anywhere; margin: .5rem 0; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--rule); }
 h3 { font-size: 1rem; margin: 0; }
 .charts { display: grid; gap: 1.5rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
-figure { margin: 0; min-width: 0; break-inside: avoid; }
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); }
+figure { margin: 0; min-width: 0; max-width: 36rem; break-inside: avoid; }
 figcaption { color: var(--faint); font-size: .85rem; }
 code { font-size: .95em; white-space: nowrap; }
 svg { display: block; width: 100%; height: auto; }

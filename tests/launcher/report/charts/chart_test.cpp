@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "launcher/report/charts/chart_strips.hpp"
+#include "launcher/report/charts/style.hpp"
 #include "tests/launcher/report/well_formed.hpp"
 #include "tests/support/files.hpp"
 
@@ -44,6 +47,19 @@ TEST_CASE("a value without neighbours is a dot; without values there is no chart
                    "class=\"lone c3\" d=\"M261,28 h0\""));
     CHECK(chart(chart_of(series_of({Series::none})), {Abscissa::steps, 40}).empty());
     CHECK(chart(chart_of(series_of({0, -1}), Scale::logarithmic), {Abscissa::steps, 40}).empty());
+}
+
+TEST_CASE("a chart alone in its row has letters of about the size of the others") {
+    const std::string css(style());
+    const std::string rule = css.substr(css.find("\nfigure {"));
+    const std::string key = "max-width: ";
+    const std::size_t at = rule.find(key);
+    REQUIRE(at < rule.find('}'));
+    const double widest = 16 * std::stod(rule.substr(at + key.size()));  // a rem has 16 pixels
+    const std::string svg = chart(chart_of(series_of({1, 2})), {Abscissa::steps, 40});
+    const double drawn = std::stod(svg.substr(svg.find("viewBox=\"0 0 ") + 13));
+    CHECK(widest / drawn < 1.25);
+    CHECK(widest / drawn >= 1);
 }
 
 TEST_CASE("a legend names each colour once") {
