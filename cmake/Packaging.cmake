@@ -9,6 +9,12 @@ install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT lockstep
     FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/slurm COMPONENT lockstep)
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/examples COMPONENT lockstep
+    USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
+# The documents name the examples by their paths in the source tree.
+file(RELATIVE_PATH examples ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_DATADIR}/lockstep/examples)
+file(CREATE_LINK ${examples} ${PROJECT_BINARY_DIR}/generated/examples SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/generated/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT lockstep)
 # A package of its own: without MPI everything else runs, and a cluster rebuilds just this module.
 if(TARGET lockstep_mpi)
     install(TARGETS lockstep_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lockstep COMPONENT mpi)
@@ -16,9 +22,10 @@ endif()
 
 # Debian's package is for this system and newer ones; the archive runs from wherever it is unpacked, on older ones too.
 set(CPACK_GENERATOR DEB TGZ)
-set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/PortableArchive.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/PortableArchive.cmake ${PROJECT_SOURCE_DIR}/cmake/DebianTree.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/DebianSize.cmake)
 set(CPACK_PACKAGE_NAME lockstep)
-set(CPACK_PACKAGE_CONTACT "The Lockstep authors <lockstep@localhost>")
+set(CPACK_PACKAGE_CONTACT "Lockstep maintainers <maintainers@lockstep.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # From nothing to a trained dialogue model: installs what is missing, builds, prepares the Shakespeare
-# dialogues, trains on two ranks, evaluates, and answers five prompts.
+# dialogues, trains on two ranks, evaluates, and answers five prompts. An installed Lockstep needs no build.
 #   examples/quickstart.sh [FOLDER]     results go to FOLDER (default: ./quickstart)
 set -euo pipefail
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(dirname "$(dirname "$(realpath "$0")")")
 out=$(realpath -m "${1:-quickstart}")
 cd "$here"
 say() { printf '\n== %s\n' "$*"; }
@@ -22,15 +22,25 @@ tell_progress() {
     done
 }
 
-say "1/5  packages and build"
-cmake/install-packages.sh cmake/packages.txt
-if [ ! -x build/bin/lockstep ] || [ -n "$(find . -path ./build -prune -o -newer build/bin/lockstep \( -name '*.[chi]pp' -o -name '*.cu' -o -name 'CMakeLists.txt' \) -print -quit)" ]; then
-    echo "Building; on two cores this takes about five minutes."
-    [ -f build/build.ninja ] ||
-        cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF -DCMAKE_UNITY_BUILD=ON > /dev/null
-    NINJA_STATUS='[%f/%t] ' cmake --build build --target lockstep | tell_progress
+build() {
+    say "1/5  packages and build"
+    cmake/install-packages.sh cmake/packages.txt
+    if [ ! -x build/bin/lockstep ] || [ -n "$(find . -path ./build -prune -o -newer build/bin/lockstep \( -name '*.[chi]pp' -o -name '*.cu' -o -name 'CMakeLists.txt' \) -print -quit)" ]; then
+        echo "Building; on two cores this takes about five minutes."
+        [ -f build/build.ninja ] ||
+            cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_TESTS=OFF -DCMAKE_UNITY_BUILD=ON > /dev/null
+        NINJA_STATUS='[%f/%t] ' cmake --build build --target lockstep | tell_progress
+    fi
+    bin=$here/build/bin
+}
+
+if [ -f CMakeLists.txt ]; then
+    build
+else
+    say "1/5  an installed Lockstep: nothing to build"
+    bin=$(realpath ../../bin) # this is share/lockstep
 fi
-PATH=$here/build/bin:$PATH
+PATH=$bin:$PATH
 mkdir -p "$out"
 
 say "2/5  text to HDF5 shards"
@@ -59,6 +69,6 @@ say "done"
 echo "data:     $out/data      (lockstep inspect $out/data)"
 echo "model:    $out/model     (model.safetensors, config.json, dictionary.txt)"
 echo "metrics:  $out/model/metrics.jsonl and TensorBoard events beside it"
-echo "page:     $here/build/bin/lockstep report -mf $out/model  (its curves and time in one HTML file)"
-echo "talk:     $here/build/bin/interactive -mf $out/model"
+echo "page:     $bin/lockstep report -mf $out/model  (its curves and time in one HTML file)"
+echo "talk:     $bin/lockstep interactive -mf $out/model"
 echo "train on: the same multiprocessing_train command with a larger --num-epochs continues from the last checkpoint"

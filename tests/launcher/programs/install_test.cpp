@@ -41,6 +41,27 @@ TEST_CASE("an installed tree that was moved prepares, trains by links and under 
     }
 }
 
+TEST_CASE(
+    "the examples are beside the installed README.md, and quickstart uses what is installed") {
+    const ScratchFolder scratch;
+    succeeds(run_program({"cmake", "--install", build_folder(), "--prefix", scratch / "tree"}));
+    const std::string documents = scratch / "tree/share/doc/lockstep/";
+    REQUIRE(fs::exists(documents + "README.md"));
+    for (const char* name :
+         {"quickstart.sh", "weights_from_hf.py", "weights_to_hf.py", "weights_from_parlai.py",
+          "weights_to_parlai.py", "shakespeare/train.txt", "shakespeare/valid.txt"})
+        CHECK(fs::exists(documents + "examples/" + name));
+    // Training would take minutes.
+    const std::string train = scratch / "tree/bin/multiprocessing_train";
+    fs::remove(train);
+    write_text(train, "#!/bin/sh\nexit 3\n");
+    fs::permissions(train, fs::perms::owner_all);
+    const auto run = run_program({documents + "examples/quickstart.sh", scratch / "out"});
+    CHECK_MESSAGE(run.code == 3, run.out << run.err);
+    CHECK(run.out.find("nothing to build") != std::string::npos);
+    CHECK(fs::exists(scratch / "out/data/dataset.json"));
+}
+
 TEST_CASE("the program itself is not linked to MPI") {
     const auto needed = run_program({"readelf", "-d", build_folder() + "/bin/lockstep"});
     succeeds(needed);
