@@ -42,6 +42,7 @@ lockstep_floor(data
     data_tokenizers
     data_batching
     data_loading
+    data_splits
     data_prepare)
 lockstep_floor(launcher_rooms
     launcher_model_folder

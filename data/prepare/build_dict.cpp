@@ -30,7 +30,7 @@ void build_dict(const PrepareOptions& options, Log& log) {
     // The folder is never committed: it is removed with the object.
     const OutputDirectory work(path + ".build", Existing::overwrite);
     Warnings warnings(log);
-    const auto tokenizer = build_tokenizer(building, threads, work.partial(), warnings, log);
+    const auto tokenizer = build_tokenizer(building, {}, threads, work.partial(), warnings, log);
     tokenizer->save(work.partial());
     std::error_code problem;
     const std::string built = work.partial() + "/" + read_tokenizer_file(work.partial()).file;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/splits/unit_borders.hpp"
 #include "runtime/core/json_text.hpp"
 
 namespace lockstep::data {
@@ -39,12 +40,30 @@ std::string_view name(SentencePieceModel model) noexcept {
     return model == SentencePieceModel::unigram ? "unigram" : "bpe";
 }
 
-std::string options_record(const PrepareOptions& options) {
+namespace {
+
+nlohmann::ordered_json held_out_record(const PrepareOptions& options, const UnitSplit& units) {
+    nlohmann::ordered_json counts;
+    for (const SplitPart part : {SplitPart::train, SplitPart::valid, SplitPart::test})
+        if (units.units(part) > 0) counts[name(part)] = units.units(part);
+    nlohmann::ordered_json json;
+    if (options.held_out.valid > 0) json["valid_fraction"] = options.held_out.valid;
+    if (options.held_out.test > 0) json["test_fraction"] = options.held_out.test;
+    json["split_seed"] = options.held_out.seed;
+    json["unit"] = unit_name(options.read);
+    json["units"] = std::move(counts);
+    return json;
+}
+
+}  // namespace
+
+std::string options_record(const PrepareOptions& options, const UnitSplit* units) {
     const ReadOptions& read = options.read;
     const TokenizerOptions& tokenizer = options.tokenizer;
     nlohmann::ordered_json json = {{"format", name(read.format)}, {"input", options.inputs},
                                    {"valid", options.valid},      {"test", options.test},
                                    {"shards", options.shards},    {"seed", options.seed}};
+    if (units != nullptr) json["held_out"] = held_out_record(options, *units);
     if (read.format == TextFormat::text) {
         json["block_size"] = options.block_size;
         json["documents"] = read.documents == Documents::file ? "file" : "blank_line";

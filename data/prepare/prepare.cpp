@@ -2,11 +2,15 @@
 #include "data/prepare/prepare.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
 #include <thread>
 
 #include "data/prepare/options_record.hpp"
 #include "data/prepare/split_encoding.hpp"
 #include "data/prepare/tokenizer_building.hpp"
+#include "data/splits/equal_files.hpp"
 #include "data/storage/dataset_info.hpp"
 #include "data/text/read_progress.hpp"
 #include "data/tokenizers/dict_file.hpp"
@@ -24,8 +28,35 @@ constexpr int max_shards = 512;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::config, what); }
 
+[[noreturn]] void throw_no_examples(const std::string& file) {
+    throw Error(ErrorKind::data, file + ": no examples in it; check --format");
+}
+
+void check_fraction(const std::string& option, double fraction,
+                    const std::vector<std::string>& files, const PrepareOptions& options) {
+    if (fraction == 0) return;
+    if (!(fraction > 0 && fraction < 1))
+        refuse("--" + option + "-fraction: must be more than 0 and less than 1");
+    if (!files.empty())
+        refuse("--" + option + " names files and --" + option +
+               "-fraction takes them from --input; leave one of the two out");
+    if (options.inputs.empty())
+        refuse("--" + option + "-fraction: takes its rows from --input; name files there");
+}
+
+void check_held_out(const PrepareOptions& options) {
+    const HeldOut& held_out = options.held_out;
+    check_fraction("valid", held_out.valid, options.valid, options);
+    check_fraction("test", held_out.test, options.test, options);
+    if (held_out.valid + held_out.test >= 1)
+        refuse(
+            "--valid-fraction and --test-fraction: their sum must be less than 1, or nothing is "
+            "left for training");
+}
+
 void check_options(const PrepareOptions& options) {
     const bool evaluates = !options.valid.empty() || !options.test.empty();
+    check_held_out(options);
     if (options.inputs.empty() && (!evaluates || options.tokenizer.dict_file.empty()))
         refuse(
             "--input: name at least one text file; only with --dict-file can --valid or --test "
@@ -50,6 +81,7 @@ struct Run {
     const PrepareOptions& options;
     int threads;
     const Tokenizer& tokenizer;
+    const UnitSplit* units;  // null if no text is held out
     DatasetKind kind;
     std::string directory;
     Hdf5Output& index;
@@ -57,47 +89,101 @@ struct Run {
     Log& log;
 };
 
+// Files and the splits that they give.
 struct SplitFiles {
-    const char* name;
     const std::vector<std::string>& files;
     std::uint64_t bytes;
+    std::vector<SplitPart> parts;  // the first one has the bytes in the report
 };
 
-// Returns the splits that have files. Throws a config error that names a file which cannot be read.
-std::vector<SplitFiles> splits_of(const PrepareOptions& options) {
-    std::vector<SplitFiles> splits;
-    const auto add = [&](const char* name, const std::vector<std::string>& files) {
+// Returns the files of each split. Throws a config error that names a file which cannot be read.
+std::vector<SplitFiles> files_of(const PrepareOptions& options) {
+    std::vector<SplitFiles> all;
+    const auto add = [&](const std::vector<std::string>& files, std::vector<SplitPart> parts) {
         if (files.empty()) return;
-        splits.push_back({name, files, ChunkReader(files, options.read.format).total_bytes()});
+        const std::uint64_t bytes = ChunkReader(files, options.read.format).total_bytes();
+        all.push_back({files, bytes, std::move(parts)});
     };
-    add(format::train_split, options.inputs);
-    add(format::valid_split, options.valid);
-    add(format::test_split, options.test);
-    return splits;
+    std::vector<SplitPart> of_inputs{SplitPart::train};
+    if (options.held_out.valid > 0) of_inputs.push_back(SplitPart::valid);
+    if (options.held_out.test > 0) of_inputs.push_back(SplitPart::test);
+    add(options.inputs, std::move(of_inputs));
+    add(options.valid, {SplitPart::valid});
+    add(options.test, {SplitPart::test});
+    return all;
 }
 
-SplitInfo write_split(const Run& run, const SplitFiles& given) {
-    const auto& [name, files, bytes] = given;
-    const bool training = name == std::string_view(format::train_split);
+// Returns nothing if no text is held out.
+std::optional<UnitSplit> hold_out(const PrepareOptions& options, Log& log) {
+    if (!options.held_out.any()) return std::nullopt;
+    const std::string& file = options.inputs.front();
+    const std::uint64_t units = count_units(options.inputs, options.read, options.block_size, log);
+    if (units == 0) throw_no_examples(file);
+    const std::string unit(unit_name(options.read));
+    const UnitSplit split(options.held_out, units, unit, file);
+    std::string shares;
+    for (const SplitPart part : {SplitPart::train, SplitPart::valid, SplitPart::test})
+        if (const std::uint64_t count = split.units(part); count > 0)
+            shares += (shares.empty() ? "" : ", ") + std::string(name(part)) + " " +
+                      std::to_string(count);
+    log.info("of " + std::to_string(units) + " " + unit + ": " + shares + " (--split-seed " +
+             std::to_string(options.held_out.seed) + ")");
+    return split;
+}
+
+SplitDescription description_of(const Run& run, SplitPart part) {
+    const bool training = part == SplitPart::train;
     const bool references = !training && run.kind == DatasetKind::dialogue;
-    SplitWriter writer(run.directory, run.index,
-                       {.split = name,
-                        .kind = run.kind,
-                        .shards = training ? run.options.shards : 1,
-                        .tokenizer = std::string(run.tokenizer.name()),
-                        .dictionary_hash = hex(run.tokenizer.hash()),
-                        .references = references ? References::kept : References::none});
-    using Kept = EncodeSettings::References;
-    const SplitJob job = {.files = files,
-                          .settings = {.read = run.options.read,
-                                       .seed = run.options.seed,
-                                       .references = references ? Kept::kept : Kept::none},
-                          .block_size = run.options.block_size,
-                          .threads = run.threads};
-    encode_split(job, run.tokenizer, writer, run.warnings, run.log);
-    if (writer.rows() == 0)
-        throw Error(ErrorKind::data, files.front() + ": no examples in it; check --format");
-    return writer.close();
+    return {.split = name(part),
+            .kind = run.kind,
+            .shards = training ? run.options.shards : 1,
+            .tokenizer = std::string(run.tokenizer.name()),
+            .dictionary_hash = hex(run.tokenizer.hash()),
+            .references = references ? References::kept : References::none};
+}
+
+// Throws a data error if a split has no rows.
+void require_rows(const Run& run, const SplitFiles& given, const std::deque<SplitWriter>& writers) {
+    const auto empty = [](const SplitWriter& writer) { return writer.rows() == 0; };
+    const std::string& file = given.files.front();
+    if (std::all_of(writers.begin(), writers.end(), empty)) throw_no_examples(file);
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+        if (!empty(writers[i])) continue;
+        throw Error(ErrorKind::data,
+                    file + ": " + std::to_string(run.units->units(given.parts[i])) + " of its " +
+                        std::to_string(run.units->units()) + " " +
+                        std::string(unit_name(run.options.read)) + " are for " + writers[i].name() +
+                        " and have no examples; choose another --split-seed or other fractions");
+    }
+}
+
+// Writes the splits that the files give, and appends them to `splits`.
+void write_splits(const Run& run, const SplitFiles& given, std::vector<SplitInfo>& splits) {
+    std::deque<SplitWriter> writers;
+    SplitWriters by_part{};
+    for (const SplitPart part : given.parts)
+        by_part[static_cast<std::size_t>(part)] =
+            &writers.emplace_back(run.directory, run.index, description_of(run, part));
+    const bool divided = given.parts.size() > 1;
+    const SplitJob job = {
+        .files = given.files,
+        .division = {.units = divided ? run.units : nullptr, .whole = given.parts.front()},
+        .read = run.options.read,
+        .seed = run.options.seed,
+        .block_size = run.options.block_size,
+        .threads = run.threads};
+    encode_splits(job, run.tokenizer, by_part, run.warnings, run.log);
+    require_rows(run, given, writers);
+    for (SplitWriter& writer : writers) splits.push_back(writer.close());
+}
+
+// With --valid FILE and --test-fraction, the test split has been written first.
+void order_splits(std::vector<SplitInfo>& splits) {
+    const auto place = [](const SplitInfo& split) {
+        return split.name == format::train_split ? 0 : split.name == format::valid_split ? 1 : 2;
+    };
+    std::sort(splits.begin(), splits.end(),
+              [&](const SplitInfo& a, const SplitInfo& b) { return place(a) < place(b); });
 }
 
 void warn_of_empty_shards(const SplitInfo& train, Log& log) {
@@ -109,10 +195,13 @@ void warn_of_empty_shards(const SplitInfo& train, Log& log) {
                  " shards; use fewer --shards");
 }
 
-DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<SplitFiles>& splits,
+DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<SplitFiles>& given,
                           int threads, const std::string& directory, Log& log) {
     Warnings warnings(log);
-    const auto tokenizer = build_tokenizer(options, threads, directory, warnings, log);
+    const std::optional<UnitSplit> held_out = hold_out(options, log);
+    const UnitSplit* units = held_out ? &*held_out : nullptr;
+    const auto tokenizer =
+        build_tokenizer(options, {.units = units}, threads, directory, warnings, log);
     tokenizer->save(directory);
     const bool text = options.read.format == TextFormat::text;
     DatasetInfo info{.kind = text ? DatasetKind::language_model : DatasetKind::dialogue,
@@ -121,15 +210,16 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
                      .dictionary_hash = hex(tokenizer->hash()),
                      .index_xxh3 = "",
                      .splits = {},
-                     .options = options_record(options)};
+                     .options = options_record(options, units)};
     Hdf5Output index(directory + "/" + format::index_file);
     index.attribute(format::version, format_version);
     index.attribute(format::dictionary_hash, info.dictionary_hash);
-    const Run run{options, threads, *tokenizer, info.kind, directory, index, warnings, log};
-    for (const SplitFiles& split : splits) info.splits.push_back(write_split(run, split));
+    const Run run{options, threads, *tokenizer, units, info.kind, directory, index, warnings, log};
+    for (const SplitFiles& files : given) write_splits(run, files, info.splits);
+    order_splits(info.splits);
     if (tokenizer->size() == tokenizer->special().unk + 1)
         throw Error(ErrorKind::data,
-                    splits.front().files.front() +
+                    given.front().files.front() +
                         ": no word for the dictionary; check --format, --dict-minfreq and "
                         "--dict-maxtokens");
     warn_of_empty_shards(info.splits.front(), log);
@@ -158,24 +248,27 @@ PrepareReport prepare(const PrepareOptions& given, Log& log) {
     PrepareOptions options = given;
     options.tokenizer = with_kept_tokenizer(given.tokenizer, log);
     // The names are checked before any work, so that a wrong one is reported at once.
-    const std::vector<SplitFiles> splits = splits_of(options);
+    const std::vector<SplitFiles> given_files = files_of(options);
+    warn_of_equal_files({options.inputs, options.valid, options.test}, log);
     OutputDirectory out(options.out, options.existing);
     const DatasetInfo info =
-        write_dataset(options, splits, thread_count(options), out.partial(), log);
+        write_dataset(options, given_files, thread_count(options), out.partial(), log);
     out.commit();
 
     PrepareReport report;
     report.dictionary_size = info.vocabulary;
     report.seconds = seconds_between(begin, Clock::now());
-    for (std::size_t i = 0; i < info.splits.size(); ++i) {
-        report.megabytes_per_s += static_cast<double>(splits[i].bytes) / 1e6 / report.seconds;
-        report.splits.push_back(
-            {.name = info.splits[i].name,
-             .rows = info.splits[i].rows,
-             .tokens = info.splits[i].source_tokens + info.splits[i].target_tokens,
-             .texts = info.splits[i].texts,
-             .bytes_read = splits[i].bytes});
+    std::map<std::string, std::uint64_t> bytes;  // nothing was read for a part that is held out
+    for (const SplitFiles& files : given_files) {
+        report.megabytes_per_s += static_cast<double>(files.bytes) / 1e6 / report.seconds;
+        bytes[name(files.parts.front())] = files.bytes;
     }
+    for (const SplitInfo& split : info.splits)
+        report.splits.push_back({.name = split.name,
+                                 .rows = split.rows,
+                                 .tokens = split.source_tokens + split.target_tokens,
+                                 .texts = split.texts,
+                                 .bytes_read = bytes[split.name]});
     tell(report, options.out, log);
     return report;
 }

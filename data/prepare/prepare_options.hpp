@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/splits/held_out.hpp"
 #include "data/text/read_options.hpp"
 #include "data/tokenizers/tokenizer_options.hpp"
 #include "data/writing/existing_folder.hpp"
@@ -17,6 +18,7 @@ struct PrepareOptions {
     // Each split has its files. Any split may have none, but a run without training files needs a
     // dict_file.
     std::vector<std::string> inputs, valid, test;
+    HeldOut held_out;  // a split that is taken from `inputs` has no files of its own
     std::string out;
     int shards = 1;                  // number of files of the training split
     std::int64_t block_size = 1024;  // text only: tokens per row

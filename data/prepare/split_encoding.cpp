@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/split_encoding.hpp"
 
+#include <optional>
+#include <tuple>
+#include <utility>
+
 #include "data/prepare/ordered_pipeline.hpp"
 #include "data/text/read_progress.hpp"
 
@@ -10,7 +14,8 @@ namespace {
 // Adds the rows of encoded chunks to a split.
 class DialogueRows {
 public:
-    DialogueRows(SplitWriter& writer, SpecialTokens special) : writer_(writer), special_(special) {}
+    DialogueRows(SplitWriter& writer, const SplitJob&, SpecialTokens special)
+        : writer_(writer), special_(special) {}
 
     void add(const EncodedChunk& chunk) {
         const std::span<const std::int32_t> ids = chunk.ids;
@@ -27,6 +32,7 @@ public:
             writer_.add(source, target_, references_);
         }
     }
+    void interrupt() {}  // an episode is never interrupted
 
 private:
     SplitWriter& writer_;
@@ -39,8 +45,10 @@ private:
 // documents.
 class DocumentBlocks {
 public:
-    DocumentBlocks(SplitWriter& writer, SpecialTokens special, std::int64_t block_size)
-        : writer_(writer), special_(special), block_size_(static_cast<std::size_t>(block_size)) {}
+    DocumentBlocks(SplitWriter& writer, const SplitJob& job, SpecialTokens special)
+        : writer_(writer),
+          special_(special),
+          block_size_(static_cast<std::size_t>(job.block_size)) {}
 
     void add(const EncodedText& text) {
         std::size_t at = 0;
@@ -49,6 +57,11 @@ public:
             end_document();
         }
         for (; at < text.ids.size(); ++at) push(text.ids[at]);
+    }
+    // Text of another split follows. The block ends, but the document does not.
+    void interrupt() {
+        flush();
+        in_document_ = false;
     }
 
 private:
@@ -75,38 +88,91 @@ private:
     bool in_document_ = false;
 };
 
-template <class Chunk, class Rows, class Encode>
-void run(const SplitJob& job, SplitWriter& writer, Rows rows, Encode&& encode, Log& log) {
-    ChunkReader reader(job.files, job.settings.read.format);
-    ReadProgress progress(log, "encoding " + writer.name(), reader.total_bytes());
-    OrderedPipeline<TextChunk, Chunk>::run(
-        job.threads, [&](TextChunk& chunk) { return reader.next(chunk); },
-        [&](int, const TextChunk& chunk) { return encode(chunk); },
-        [&](const Chunk& chunk) {
-            rows.add(chunk);
-            writer.count(chunk.tokens);
-            progress.add(chunk.file_bytes);
+template <class Chunk>
+struct EncodedPart {
+    SplitPart part;
+    Chunk chunk;
+};
+
+// Hands the encoded parts of chunks on to the rows of their splits.
+template <class Rows>
+class SplitRows {
+public:
+    SplitRows(const SplitJob& job, const SplitWriters& writers, SpecialTokens special)
+        : writers_(writers), last_(job.division.whole) {
+        for (std::size_t part = 0; part < writers.size(); ++part)
+            if (writers[part] != nullptr) rows_[part].emplace(*writers[part], job, special);
+    }
+
+    template <class Chunk>
+    void add(const EncodedPart<Chunk>& encoded) {
+        if (encoded.part != last_) rows_of(last_).interrupt();
+        last_ = encoded.part;
+        rows_of(last_).add(encoded.chunk);
+        writers_[static_cast<std::size_t>(last_)]->count(encoded.chunk.tokens);
+    }
+
+private:
+    Rows& rows_of(SplitPart part) { return *rows_[static_cast<std::size_t>(part)]; }
+
+    const SplitWriters& writers_;
+    std::array<std::optional<Rows>, std::tuple_size_v<SplitWriters>> rows_;
+    SplitPart last_;
+};
+
+// Names the splits, such as "train, valid".
+std::string names_of(const SplitWriters& writers) {
+    std::string names;
+    for (const SplitWriter* writer : writers)
+        if (writer != nullptr) names += (names.empty() ? "" : ", ") + writer->name();
+    return names;
+}
+
+template <class Rows, class Chunk, class Encode>
+void run(const SplitJob& job, const SplitWriters& writers, SpecialTokens special, Encode&& encode,
+         Log& log) {
+    UnitReader reader(job.files, job.read, job.block_size, job.division.looked_for());
+    ReadProgress progress(log, "encoding " + names_of(writers), reader.total_bytes());
+    SplitRows<Rows> rows(job, writers, special);
+    using Parts = std::vector<EncodedPart<Chunk>>;
+    OrderedPipeline<UnitChunk, Parts>::run(
+        job.threads, [&](UnitChunk& chunk) { return reader.next(chunk); },
+        [&](int, UnitChunk& chunk) {
+            Parts parts;
+            for (const SplitText& text : divided(std::move(chunk), job.division))
+                parts.push_back({text.part, encode(text)});
+            return parts;
+        },
+        [&](const Parts& parts) {
+            for (const EncodedPart<Chunk>& part : parts) {
+                rows.add(part);
+                progress.add(part.chunk.file_bytes);
+            }
         });
     progress.finish();
 }
 
 }  // namespace
 
-void encode_split(const SplitJob& job, const Tokenizer& tokenizer, SplitWriter& writer,
-                  Warnings& warnings, Log& log) {
-    if (job.settings.read.format == TextFormat::text) {
-        run<EncodedText>(
-            job, writer, DocumentBlocks(writer, tokenizer.special(), job.block_size),
-            [&](const TextChunk& c) { return encode_documents(c, tokenizer, job.settings.read); },
-            log);
-    } else {
-        run<EncodedChunk>(
-            job, writer, DialogueRows(writer, tokenizer.special()),
-            [&](const TextChunk& c) {
-                return encode_dialogues(c, tokenizer, job.settings, warnings);
-            },
-            log);
+void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitWriters& writers,
+                   Warnings& warnings, Log& log) {
+    if (job.read.format == TextFormat::text) {
+        run<DocumentBlocks, EncodedText>(
+            job, writers, tokenizer.special(),
+            [&](const SplitText& t) { return encode_documents(t.text, tokenizer, job.read); }, log);
+        return;
     }
+    using Kept = EncodeSettings::References;
+    run<DialogueRows, EncodedChunk>(
+        job, writers, tokenizer.special(),
+        [&](const SplitText& t) {
+            const EncodeSettings settings{
+                .read = job.read,
+                .seed = job.seed,
+                .references = t.part == SplitPart::train ? Kept::none : Kept::kept};
+            return encode_dialogues(t.text, tokenizer, settings, warnings);
+        },
+        log);
 }
 
 }  // namespace lockstep::data

@@ -2,6 +2,7 @@
 #include "data/prepare/tokenizer_building.hpp"
 
 #include <functional>
+#include <utility>
 
 #include "data/prepare/ordered_pipeline.hpp"
 #include "data/text/fields.hpp"
@@ -37,33 +38,50 @@ private:
     const TextFunction& text_;
 };
 
-void for_each_text(const TextChunk& chunk, const ReadOptions& options, Warnings& warnings,
-                   const TextFunction& text) {
-    if (options.format == TextFormat::text) {
-        read_plain_text(chunk, options.documents, text, [] {});
-        return;
-    }
-    TextsOfTurns sink(text);
-    read_turns(chunk, options, warnings, sink);
-}
+// The text from which a tokenizer is made.
+struct TrainingText {
+    const PrepareOptions& options;
+    const TextDivision& division;
+    int threads;
+    Warnings& warnings;
+    Log& log;
 
-std::unique_ptr<Tokenizer> count_dictionary(const PrepareOptions& options, int threads,
-                                            const std::string& scratch, Warnings& warnings,
-                                            Log& log) {
-    const DictionaryOptions& dictionary = options.tokenizer.dictionary;
-    ChunkReader reader(options.inputs, options.read.format);
-    ReadProgress progress(log, "counting tokens", reader.total_bytes());
-    std::vector<TokenCounts> counts(static_cast<std::size_t>(threads));
+    UnitReader open() const {
+        return {options.inputs, options.read, options.block_size, division.looked_for()};
+    }
+    void for_each_text(UnitChunk&& chunk, const TextFunction& text) const {
+        for (const SplitText& piece : divided(std::move(chunk), division))
+            if (piece.part == SplitPart::train) for_each_text(piece.text, text);
+    }
+
+private:
+    void for_each_text(const TextChunk& chunk, const TextFunction& text) const {
+        if (options.read.format == TextFormat::text) {
+            read_plain_text(chunk, options.read.documents, text, [] {});
+            return;
+        }
+        TextsOfTurns sink(text);
+        read_turns(chunk, options.read, warnings, sink);
+    }
+};
+
+std::unique_ptr<Tokenizer> count_dictionary(const TrainingText& training,
+                                            const std::string& scratch) {
+    const DictionaryOptions& dictionary = training.options.tokenizer.dictionary;
+    UnitReader reader = training.open();
+    ReadProgress progress(training.log, "counting tokens", reader.total_bytes());
+    std::vector<TokenCounts> counts(static_cast<std::size_t>(training.threads));
     CountRuns runs(scratch);
-    OrderedPipeline<TextChunk, std::uint64_t>::run(
-        threads, [&](TextChunk& chunk) { return reader.next(chunk); },
-        [&](int worker, const TextChunk& chunk) {
+    OrderedPipeline<UnitChunk, std::uint64_t>::run(
+        training.threads, [&](UnitChunk& chunk) { return reader.next(chunk); },
+        [&](int worker, UnitChunk& chunk) {
             TokenCounts& own = counts[static_cast<std::size_t>(worker)];
-            for_each_text(chunk, options.read, warnings, [&](std::string_view text) {
+            const std::uint64_t bytes = chunk.text.file_bytes;
+            training.for_each_text(std::move(chunk), [&](std::string_view text) {
                 own.add_text(text, dictionary.letter_case);
             });
             if (own.bytes() > max_count_bytes / counts.size()) runs.write(own);
-            return chunk.file_bytes;
+            return bytes;
         },
         [&](std::uint64_t bytes) { progress.add(bytes); });
     progress.finish();
@@ -71,18 +89,19 @@ std::unique_ptr<Tokenizer> count_dictionary(const PrepareOptions& options, int t
         Dictionary(runs.merge(counts, dictionary), dictionary));
 }
 
-std::unique_ptr<Tokenizer> train_pieces(const PrepareOptions& options, int threads,
-                                        Warnings& warnings, Log& log) {
-    ChunkReader reader(options.inputs, options.read.format);
-    ReadProgress progress(log, "sampling sentences", reader.total_bytes());
-    SentenceSample sample(options.tokenizer.sample_sentences, options.seed);
+// Samples the sentences and reports the pass over the text.
+SentenceSample sample_sentences(const TrainingText& training) {
+    UnitReader reader = training.open();
+    ReadProgress progress(training.log, "sampling sentences", reader.total_bytes());
+    SentenceSample sample(training.options.tokenizer.sample_sentences, training.options.seed);
     using Texts = std::pair<std::uint64_t, std::string>;
-    OrderedPipeline<TextChunk, Texts>::run(
-        threads, [&](TextChunk& chunk) { return reader.next(chunk); },
-        [&](int, const TextChunk& chunk) {
-            Texts texts{chunk.file_bytes, {}};
-            for_each_text(chunk, options.read, warnings,
-                          [&](std::string_view text) { texts.second.append(text) += '\n'; });
+    OrderedPipeline<UnitChunk, Texts>::run(
+        training.threads, [&](UnitChunk& chunk) { return reader.next(chunk); },
+        [&](int, UnitChunk& chunk) {
+            Texts texts{chunk.text.file_bytes, {}};
+            training.for_each_text(std::move(chunk), [&](std::string_view text) {
+                texts.second.append(text) += '\n';
+            });
             return texts;
         },
         [&](const Texts& texts) {
@@ -92,28 +111,35 @@ std::unique_ptr<Tokenizer> train_pieces(const PrepareOptions& options, int threa
             progress.add(texts.first);
         });
     progress.finish();
+    return sample;
+}
+
+std::unique_ptr<Tokenizer> train_pieces(const TrainingText& training) {
+    const TokenizerOptions& wanted = training.options.tokenizer;
+    Log& log = training.log;
+    const SentenceSample sample = sample_sentences(training);
     log.info("training SentencePiece on " + std::to_string(sample.sentences().size()) +
              " sentences");
     auto tokenizer = std::make_unique<SentencePieceTokenizer>(
-        train_sentencepiece(sample, options.tokenizer, threads), "the new model");
-    if (tokenizer->size() < options.tokenizer.vocab_size)
+        train_sentencepiece(sample, wanted, training.threads), "the new model");
+    if (tokenizer->size() < wanted.vocab_size)
         log.info("SentencePiece made " + std::to_string(tokenizer->size()) +
-                 " pieces, not the --vocab-size of " +
-                 std::to_string(options.tokenizer.vocab_size) +
+                 " pieces, not the --vocab-size of " + std::to_string(wanted.vocab_size) +
                  ": the text has no more that occur often enough");
     return tokenizer;
 }
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options, int threads,
+std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options,
+                                           const TextDivision& division, int threads,
                                            const std::string& scratch, Warnings& warnings,
                                            Log& log) {
+    const TrainingText training{options, division, threads, warnings, log};
     const TokenizerOptions& wanted = options.tokenizer;
     const bool words = wanted.kind == TokenizerKind::re;
     if (wanted.dict_file.empty())
-        return words ? count_dictionary(options, threads, scratch, warnings, log)
-                     : train_pieces(options, threads, warnings, log);
+        return words ? count_dictionary(training, scratch) : train_pieces(training);
     if (words)
         return std::make_unique<DictionaryTokenizer>(
             Dictionary::load(wanted.dict_file, wanted.dictionary.letter_case));

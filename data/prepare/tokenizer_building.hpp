@@ -5,14 +5,17 @@
 #include <string>
 
 #include "data/prepare/prepare_options.hpp"
+#include "data/splits/divided_text.hpp"
 #include "data/text/turns.hpp"
 #include "data/tokenizers/tokenizer.hpp"
 
 namespace lockstep::data {
 
 // Returns the tokenizer that the options request: reads it from --dict-file, or makes it in a pass
-// over the training files. Temporary run files go to `scratch`.
-std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options, int threads,
+// over the part of the training files that `division` gives to training. Temporary run files go to
+// `scratch`.
+std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options,
+                                           const TextDivision& division, int threads,
                                            const std::string& scratch, Warnings& warnings,
                                            Log& log);
 

@@ -36,6 +36,8 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
                      "sentencepiece-sample"},
                     "a new dictionary, not to that of --dict-file"},
         PrepareRule{makes_data && config.options.inputs.empty(), {"shards"}, "the rows of --input"},
+        PrepareRule{
+            !config.options.held_out.any(), {"split-seed"}, "--valid-fraction and --test-fraction"},
         PrepareRule{format != TextFormat::text, {"block-size", "documents"}, "--format text"},
         PrepareRule{format != TextFormat::jsonl, {"label-turns"}, "--format jsonl"},
         PrepareRule{format == TextFormat::text, {"history-size", "delimiter"}, "dialogues"},

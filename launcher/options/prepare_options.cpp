@@ -16,6 +16,25 @@ void add_delimiter(OptionTable& table, std::string& target) {
               });
 }
 
+namespace {
+
+void add_held_out(OptionTable& table, data::HeldOut& held_out) {
+    const auto fraction = [&table](const std::string& name, double& target, const char* help) {
+        table.add(name, Arity::one, "X", help, "", [&target, name](const auto& given) {
+            const double value = parse_number(name, given.front());
+            if (!(value > 0 && value < 1))
+                OptionTable::reject(name, given.front(), "more than 0 and less than 1");
+            target = value;
+        });
+    };
+    fraction("valid-fraction", held_out.valid,
+             "hold out this share of --input for validation, by episodes or their like");
+    fraction("test-fraction", held_out.test, "hold out this share of --input for test");
+    table.integer("split-seed", held_out.seed, "chooses what is held out", 0);
+}
+
+}  // namespace
+
 OptionTable prepare_table(PrepareConfig& config) {
     using data::Documents;
     using data::LabelTurns;
@@ -34,6 +53,7 @@ OptionTable prepare_table(PrepareConfig& config) {
     table.texts("input", o.inputs, "FILE...", "training text, plain or compressed by gzip");
     table.texts("valid", o.valid, "FILE...", "validation text");
     table.texts("test", o.test, "FILE...", "test text, as `lockstep eval --split test` reads it");
+    add_held_out(table, o.held_out);
     table.text("out", o.out, "DIR", "the data directory to make");
     table.integer("shards", o.shards, "files of the training rows; best: ranks x update-freq", 1);
     table.integer("block-size", o.block_size, "plain text: tokens of a row", 2);

@@ -53,7 +53,8 @@ std::vector<std::string> with_data(std::vector<std::string> words) {
 
 int prepare_program(const std::vector<std::string>& args) {
     const auto config = parse_prepare(
-        "lockstep prepare --input FILE... [--valid FILE...] [--test FILE...] --out DIR [options]\n"
+        "lockstep prepare --input FILE... [--valid FILE... | --valid-fraction X]\n"
+        "                 [--test FILE... | --test-fraction X] --out DIR [options]\n"
         "Text to a dictionary (or a SentencePiece model) and HDF5 shards.\n",
         args);
     if (!config) return 0;
@@ -70,10 +71,11 @@ int build_dict_program(const std::vector<std::string>& args) {
     PrepareConfig asked;
     const auto line = parse_command_line(args, {prepare_table(asked), tokenizer_table(asked)});
     if (!line.help && !asked.options.out.empty()) return prepare_program(args);
-    const auto config = line.help ? parse_prepare(usage, args)
-                                  : parse_prepare(usage, args,
-                                                  {"valid", "test", "shards", "block-size",
-                                                   "history-size", "delimiter", "seed"});
+    const auto config =
+        line.help ? parse_prepare(usage, args)
+                  : parse_prepare(usage, args,
+                                  {"valid", "test", "valid-fraction", "test-fraction", "split-seed",
+                                   "shards", "block-size", "history-size", "delimiter", "seed"});
     if (!config) return 0;
     require_given(!config->options.inputs.empty(),
                   "--input: name at least one file of training text");

@@ -191,6 +191,11 @@ TEST_CASE("prepare refuses what its format or tokenizer does not read") {
                   .find("belongs to a new dictionary") != std::string::npos);
     CHECK(prepare({"--shards", "2", "--dict-file", "D", "--test", "T", "--out", "O"})
               .find("the rows of --input") != std::string::npos);
+    CHECK(prepare({"--split-seed", "2"}) ==
+          "--split-seed: belongs to --valid-fraction and --test-fraction; leave it out");
+    CHECK(prepare({"--split-seed", "2", "--test-fraction", "0.1"}).empty());
+    for (const char* fraction : {"0", "1", "-0.1", "nan", "1e400", "10%"})
+        CHECK(prepare({"--valid-fraction", fraction}).starts_with("--valid-fraction: '"));
 }
 
 TEST_CASE("help lists only what a program takes") {
