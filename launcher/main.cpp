@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +26,7 @@
 #include "launcher/text/exit_code.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace {
 
@@ -96,6 +99,29 @@ void tell_of_exit(int status, void*) {
     std::abort();
 }
 
+// Tells whether the words ask for an answer, which its reader may leave when it has seen enough, as
+// `train -h | head -2` does.
+bool ask_for_answer(const std::vector<std::string>& words) {
+    constexpr std::array<std::string_view, 3> answers{"-h", "--help", "--dump-config"};
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+        return std::find(answers.begin(), answers.end(), word) != answers.end();
+    });
+}
+
+// Tells whether the reader of a pipe has gone. It is asked where the signal that says so is
+// ignored, and does not need the number of the failed call, after which others may have come.
+bool reader_has_gone() {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+// Tells whether the error is only that nobody reads the answer.
+bool is_unread(const Error& error) {
+    const auto* failure = dynamic_cast<const SystemFailure*>(&error);
+    const bool may_be = failure != nullptr && (failure->code() == EPIPE || failure->code() == 0);
+    return may_be && !std::cout && reader_has_gone();
+}
+
 // Flushes standard output and returns the exit code. A full disk shows only now, and a program
 // whose answer could not be written has failed.
 int written(const launcher::Program& program, const std::string& name, int code) {
@@ -103,6 +129,7 @@ int written(const launcher::Program& program, const std::string& name, int code)
     if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);
     const bool answers = program.output == launcher::Output::answer;
+    if (answers && reader_has_gone()) return code == 0 ? 1 : code;
     complain(name, "standard output cannot be written" + reason +
                        (answers ? "" : "; the run went on without it"));
     return code == 0 && answers ? 1 : code;
@@ -124,7 +151,7 @@ int main(int argc, char** argv) {
         launcher::require_stack();
         // Ctrl-C also ends the `tee` of `train | tee log`, and the run still has to save its
         // checkpoint.
-        if (program->output == launcher::Output::log) outlive(SIGPIPE);
+        if (program->output == launcher::Output::log && !ask_for_answer(words)) outlive(SIGPIPE);
         outlive(SIGXFSZ);  // a file that may not grow (ulimit -f) is told like a full disk
         if (program->load == launcher::Load::computes) {
             launcher::require_thread_stacks();
@@ -134,7 +161,7 @@ int main(int argc, char** argv) {
     } catch (const launcher::AlreadyTold& e) {
         return launcher::exit_code(e);
     } catch (const Error& e) {
-        complain(name, e.what());
+        if (!is_unread(e)) complain(name, e.what());
         return launcher::exit_code(e);
     } catch (const std::exception& e) {
         complain(name, launcher::exception_text(e));

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
+#include <cerrno>
 #include <iostream>
 #include <map>
 #include <sstream>
+#include <system_error>
 
 #include "launcher/command_line/config_file.hpp"
 #include "launcher/command_line/habits.hpp"
@@ -14,6 +16,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
 
@@ -295,8 +298,12 @@ std::optional<CommandLine> parse_or_answer(const std::string& usage,
                                            const std::vector<OptionTable>& tables) {
     const CommandLine line = parse_command_line(args, tables);
     if (!line.help && !line.dump_config) return line;
+    errno = 0;
     std::cout << (line.help ? help_text(usage, tables) : dump_config(args, tables)) << std::flush;
-    if (!std::cout) throw Error(ErrorKind::io, "standard output cannot be written");
+    if (!std::cout)
+        throw SystemFailure("standard output cannot be written" +
+                                (errno == 0 ? "" : ": " + std::generic_category().message(errno)),
+                            errno);
     return std::nullopt;
 }
 

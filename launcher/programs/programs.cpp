@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/programs/programs.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iomanip>
 #include <iostream>
@@ -10,6 +11,8 @@
 #include "launcher/processes/program_names.hpp"
 #include "launcher/programs/parlai_programs.hpp"
 #include "launcher/version.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
@@ -68,15 +71,32 @@ std::string advice_on_program(const std::string& name) {
                          : "did you mean " + meant + "? (lockstep help lists all)";
 }
 
-int help_program(const std::vector<std::string>&) {
+namespace {
+
+int list_programs() {
     std::cout << "Lockstep trains transformers, the same numbers on 1 or N ranks.\n\n"
-                 "  lockstep PROGRAM [options]      lockstep PROGRAM --help lists its options\n\n";
+                 "  lockstep PROGRAM [options]      lockstep help PROGRAM lists its options\n\n";
     for (const ProgramName& program : program_names()) {
         std::cout << "  " << std::left << std::setw(24) << program.name << program.summary;
         if (!program.aliases.empty()) std::cout << " (" << program.aliases << ')';
         std::cout << '\n';
     }
     return 0;
+}
+
+}  // namespace
+
+int help_program(const std::vector<std::string>& args) {
+    const auto word = std::find_if(args.begin(), args.end(),
+                                   [](const std::string& arg) { return !arg.starts_with("-"); });
+    if (word == args.end()) return list_programs();
+    std::string name = *word;
+    std::replace(name.begin(), name.end(), '-', '_');
+    const Program* program = find_program(name);
+    if (program == nullptr)
+        throw Error(ErrorKind::config,
+                    "'" + shown(*word) + "' is no program; " + advice_on_program(name));
+    return program->run == help_program ? list_programs() : program->run({"--help"});
 }
 
 int version_program(const std::vector<std::string>&) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "tests/support/program_checks.hpp"
 
@@ -54,6 +56,37 @@ TEST_CASE("what a program prints is written, or the program fails") {
           "8 --device cpu --json"}) {
         fails_on_a_full_disk(command);
     }
+}
+
+TEST_CASE("a reader of help or of a list may go when it has seen enough") {
+    const PreparedDialogues prepared;
+    // With the signal ignored, as some programs start others, the write itself fails.
+    for (const std::string start : {"", "trap '' PIPE; "}) {
+        for (const std::string& command : std::vector<std::string>{
+                 "train -h", "multiprocessing_train --help", "distributed_launch -h",
+                 "eval_model -h", "lockstep help", "lockstep help train",
+                 "lockstep help distributed_train", "lockstep prepare -h", "lockstep submit -h",
+                 "train --data d -mf m --num-epochs 1 --dump-config",
+                 "lockstep inspect " + prepared.data, "display_data " + prepared.data}) {
+            CAPTURE(command);
+            const auto run = by_shell(start + "exec 5> >(true); wait $!; " + command + " >&5");
+            CHECK(run.err == "");
+        }
+    }
+}
+
+TEST_CASE("help is asked for a program by its name, too") {
+    for (const std::string words : {"help train", "--help train", "help train_model", "-h tm"}) {
+        const auto run = by_shell("lockstep " + words);
+        CHECK(run.code == 0);
+        CHECK(run.out == by_shell("lockstep train --help").out);
+    }
+    CHECK(by_shell("lockstep help self-chat").out == by_shell("self_chat -h").out);
+    CHECK(by_shell("lockstep help help").out == by_shell("lockstep").out);
+    const auto run = by_shell("lockstep help trian");
+    CHECK(run.code == 2);
+    CHECK(run.err ==
+          "help: 'trian' is no program; did you mean train? (lockstep help lists all)\n");
 }
 
 TEST_CASE("evaluation, replies and reports are written, or the program fails") {
