@@ -36,6 +36,8 @@ Hdf5Output::Hdf5Output(std::string path) : path_(std::move(path)) {
     // Strings and 64-bit offsets are stored as HDF5 1.8 wrote them: every reader in use understands
     // this.
     check(H5Pset_libver_bounds(access.raw(), H5F_LIBVER_V18, H5F_LIBVER_V18), section);
+    // Nobody else has the file's folder, and file servers without locks refuse them.
+    check(H5Pset_file_locking(access.raw(), 0, 1), section);
     const Hdf5Properties create = timeless(H5P_FILE_CREATE, *this, section);
     file_ = Hdf5File(
         check(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, create.raw(), access.raw()), section));

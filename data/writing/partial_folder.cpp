@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/files/durable_files.hpp"
 #include "runtime/files/hash.hpp"
@@ -35,6 +36,14 @@ FileDescriptor opened(const std::string& path) {
     return FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+bool takes_lock(const FileDescriptor& folder) {
+    int status = 0;
+    do {
+        status = ::flock(folder.raw(), LOCK_EX | LOCK_NB);
+    } while (status != 0 && errno == EINTR);
+    return status == 0;
+}
+
 bool is_removed(const FileDescriptor& folder) {
     struct stat status {};
     return ::fstat(folder.raw(), &status) == 0 && status.st_nlink == 0;
@@ -51,13 +60,13 @@ FileDescriptor make_locked(const std::string& path) {
         try {
             make_folders(path);
         } catch (const SystemFailure& failure) {
-            fail_to_make(path, std::generic_category().message(failure.code()));
+            fail_to_make(path, failure_reason(failure.code()));
         }
         FileDescriptor folder = opened(path);
         if (!folder && errno == ENOENT) continue;
-        if (!folder) fail_to_make(path, std::generic_category().message(errno));
+        if (!folder) fail_to_make(path, failure_reason(errno));
         // Nobody removes the folder if the file system has no locks.
-        if (::flock(folder.raw(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
+        if (!takes_lock(folder) && errno == EWOULDBLOCK) continue;
         if (!is_removed(folder)) return folder;
     }
 }
@@ -84,7 +93,7 @@ bool is_abandoned(const std::string& partial) {
     const std::string base = without_aside(partial);
     if (!path_exists(base)) return base != partial;
     const FileDescriptor folder = opened(base);
-    return folder && ::flock(folder.raw(), LOCK_EX | LOCK_NB) == 0;
+    return folder && takes_lock(folder);
 }
 
 // Returns the names that may have been left over, those of folders aside first.

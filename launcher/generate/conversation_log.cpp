@@ -63,7 +63,8 @@ ConversationLog::ConversationLog(const std::string& path, LogFormat format)
     if (fstat(file_.raw(), &status) != 0) throw_errno(unwritten, path);
     if (!S_ISREG(status.st_mode))
         throw Error(ErrorKind::config, "--outfile " + path + ": is not a file; name another one");
-    if (flock(file_.raw(), LOCK_EX | LOCK_NB) != 0)
+    // Only one program writes there. A file system without locks cannot tell.
+    if (flock(file_.raw(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         throw Error(ErrorKind::config, "--outfile " + path +
                                            ": another program writes its conversations there; name "
                                            "another file");

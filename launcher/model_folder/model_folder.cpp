@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -11,10 +12,12 @@
 #include "launcher/model_folder/model_files.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/files/durable_files.hpp"
 #include "runtime/files/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_names.hpp"
 
 namespace lockstep::launcher {
 
@@ -70,6 +73,13 @@ void require_same(const ModelSource& source, const model::ModelConfig& stored,
     }
 }
 
+// Returns an empty text if files can be made there.
+std::string why_not_writable(const fs::path& folder) {
+    if (access(folder.c_str(), W_OK | X_OK) == 0) return "";
+    const std::string is = folder.string() + " is not writable";
+    return errno == EACCES && ::geteuid() != 0 ? is : is + ": " + failure_reason(errno);
+}
+
 }  // namespace
 
 fs::path nearest_existing(const std::string& folder) {
@@ -87,11 +97,20 @@ void require_writable(const std::string& folder) {
         throw Error(ErrorKind::config,
                     "-mf " + folder + ": " + broken + "; make that folder, or choose another one");
     const fs::path path = nearest_existing(folder);
-    const bool holds_files = is_folder(path);
-    if (holds_files && access(path.c_str(), W_OK | X_OK) == 0) return;
-    throw Error(ErrorKind::config, "-mf " + folder + ": " + path.string() +
-                                       (holds_files ? " is not writable" : " is a file") +
-                                       "; choose another folder");
+    if (!is_folder(path))
+        throw Error(ErrorKind::config,
+                    "-mf " + folder + ": " + path.string() + " is a file; choose another folder");
+    const std::string other = "; choose another folder";
+    if (const std::string why = why_not_writable(path); !why.empty())
+        throw Error(ErrorKind::config, "-mf " + folder + ": " + why + other);
+    const std::string checkpoints = train::checkpoints_of(folder);
+    if (!path_exists(checkpoints) || !is_folder(checkpoints)) return;
+    // The owner of the folder may be another user of the group. Without this look the run would
+    // lose its work at its first save.
+    if (const std::string why = why_not_writable(checkpoints); !why.empty())
+        throw Error(ErrorKind::config, "-mf " + folder + ": " + why +
+                                           "; ask its owner for chmod -R g+w, or choose another "
+                                           "folder");
 }
 
 std::uintmax_t room_for(const std::string& folder) {

@@ -16,6 +16,8 @@
 
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/failure_reason.hpp"
+#include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
 
@@ -123,6 +125,10 @@ int RankOutputs::open_sink(Sink sink, int console, const std::string& prefix,
 FileDescriptor RankOutputs::open_file(const std::string& folder, const char* name) const {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
+    if (failure)
+        throw SystemFailure(
+            "--log-dir: " + folder + ": cannot be made: " + writing_failure_reason(failure.value()),
+            failure.value());
     const std::string path = folder + "/" + name;
     // Another user's link would choose the file that is emptied here, and a pipe would wait.
     const std::filesystem::path of_rank(folder);
@@ -131,7 +137,7 @@ FileDescriptor RankOutputs::open_file(const std::string& folder, const char* nam
             throw Error(ErrorKind::config, "--log-dir: " + part.string() +
                                                " is a link; remove it, or give another folder");
     FileDescriptor file(::open(
-        path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+        path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
     const bool special = file ? !is_regular(file) : errno == ELOOP || errno == ENXIO;
     if (special)
         throw Error(

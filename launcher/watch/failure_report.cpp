@@ -132,6 +132,16 @@ nlohmann::json describe(const comm::Sighting& rank, std::chrono::system_clock::t
     return json;
 }
 
+// Serves file systems without links. A reader may see a part of the file for a moment.
+Published publish_without_link(const std::string& path, const std::string& json) {
+    const FileDescriptor out(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!out) return errno == EEXIST ? Published::by_another_rank : Published::not_writable;
+    if (::write(out.raw(), json.data(), json.size()) == static_cast<ssize_t>(json.size()))
+        return Published::here;
+    ::unlink(path.c_str());
+    return Published::not_writable;
+}
+
 nlink_t links_of(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 ? status.st_nlink : 0;
@@ -201,7 +211,7 @@ Published publish_failure(const std::string& folder, const std::string& json) {
     const bool taken = !linked && failure == EEXIST;
     ::unlink(temporary.c_str());
     if (linked) return Published::here;
-    return taken ? Published::by_another_rank : Published::not_writable;
+    return taken ? Published::by_another_rank : publish_without_link(path, json);
 }
 
 void forget_failure(const std::string& folder) {

@@ -2,8 +2,8 @@
 #include "runtime/core/error.hpp"
 
 #include <cerrno>
-#include <system_error>
 
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
 
@@ -68,8 +68,7 @@ void require(bool condition, const char* what, SourceLocation where) {
 
 void throw_errno(const std::string& what, const std::string& path, SourceLocation where) {
     const int code = errno;
-    throw SystemFailure(path + ": " + what + ": " + std::generic_category().message(code), code,
-                        where);
+    throw SystemFailure(path + ": " + what + ": " + failure_reason(code), code, where);
 }
 
 }  // namespace lockstep

@@ -10,19 +10,22 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/files/path_status.hpp"
+#include "runtime/files/rename_once.hpp"
+#include "runtime/files/sync_descriptor.hpp"
 
 namespace lockstep {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, int code) {
-    throw SystemFailure(path + ": " + what + ": " + std::generic_category().message(code), code);
+    throw SystemFailure(path + ": " + what + ": " + writing_failure_reason(code), code);
 }
 
 void rename_or_throw(const std::string& from, const std::string& to) {
-    if (::rename(from.c_str(), to.c_str()) != 0) fail(to, "cannot be put in place", errno);
+    if (const int code = rename_once(from, to)) fail(to, "cannot be put in place", code);
 }
 
 std::string parent_of(const std::string& path) {
@@ -30,14 +33,16 @@ std::string parent_of(const std::string& path) {
     return parent.empty() ? "." : parent.string();
 }
 
-// These are the answers of kernels and file systems that do not know an exchange.
-bool cannot_exchange(int code) { return code == EINVAL || code == ENOSYS || code == EOPNOTSUPP; }
+// These are the answers of kernels and file systems that do not know an exchange, and of containers
+// that do not allow the call. Two renames tell what else may be the matter.
+bool cannot_exchange(int code) {
+    return code == EINVAL || code == ENOSYS || code == EOPNOTSUPP || code == EPERM;
+}
 
 void exchange_by_renames(const std::string& from, const std::string& to) {
     const std::string aside = name_aside(from);
     rename_or_throw(to, aside);
-    if (::rename(from.c_str(), to.c_str()) != 0) {
-        const int code = errno;
+    if (const int code = rename_once(from, to)) {
         rename_or_throw(aside, to);
         fail(to, "cannot be put in place", code);
     }
@@ -54,14 +59,19 @@ void exchange(const std::string& from, const std::string& to) {
 }  // namespace
 
 void sync_file(const std::string& path) {
-    const FileDescriptor handle(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!handle || ::fsync(handle.raw()) != 0) fail(path, "cannot be synced to disk", errno);
+    // Some file servers (SMB) sync only what was opened for writing.
+    FileDescriptor handle(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!handle) handle = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!handle) fail(path, "cannot be synced to disk", errno);
+    sync_descriptor(handle.raw(), path);
 }
 
 void sync_folder(const std::string& path) {
     const FileDescriptor handle(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!handle || (::fsync(handle.raw()) != 0 && errno != EINVAL))
-        fail(path, "cannot be synced to disk", errno);
+    // Names can be made in a folder that may not be read, but nobody can sync it.
+    if (!handle && (errno == EACCES || errno == EPERM)) return;
+    if (!handle) fail(path, "cannot be synced to disk", errno);
+    sync_descriptor(handle.raw(), path);
 }
 
 void make_folders(const std::string& given) {
@@ -84,9 +94,9 @@ void put_folder(const std::string& from, const std::string& to) {
 
 Placed put_new_folder(const std::string& from, const std::string& to) {
     // The system itself replaces an empty folder and no other.
-    if (::rename(from.c_str(), to.c_str()) != 0) {
-        if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) return Placed::name_is_taken;
-        fail(to, "cannot be put in place", errno);
+    if (const int code = rename_once(from, to)) {
+        if (code == ENOTEMPTY || code == EEXIST || code == ENOTDIR) return Placed::name_is_taken;
+        fail(to, "cannot be put in place", code);
     }
     sync_folder(parent_of(to));
     return Placed::yes;

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/system_failure.hpp"
 
 namespace lockstep {
@@ -15,8 +16,7 @@ namespace lockstep {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, int code) {
-    throw SystemFailure(path + ": cannot be followed: " + std::generic_category().message(code),
-                        code);
+    throw SystemFailure(path + ": cannot be followed: " + failure_reason(code), code);
 }
 
 }  // namespace

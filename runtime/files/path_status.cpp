@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/system_failure.hpp"
 
 namespace lockstep {
@@ -34,7 +35,7 @@ fs::file_status status_of(const std::string& path) {
     const fs::file_status status = fs::status(path, failure);
     if (status.type() != fs::file_type::none) return status;
     if (failure.value() == EACCES)
-        throw SystemFailure(path + ": cannot be looked at: " + failure.message() + "; " +
+        throw SystemFailure(path + ": cannot be looked at: " + failure_reason(EACCES) + "; " +
                                 closed_folder(path) + " is closed to this user",
                             EACCES);
     errno = failure.value();

@@ -6,11 +6,17 @@
 //   process that is none, and the path. The line of an fsync() has "synced" before the path, and
 //   the line of a stat(), lstat() or access() has "looked at".
 // - pread() of a file whose path contains LOCKSTEP_FAULTY_READS fails with EIO.
+// - LOCKSTEP_FAULTY_CALLS is a list such as "flock=37 fsync=22" of calls and the numbers with which
+//   they fail: flock, fsync, close (of files of LOCKSTEP_FAULTY_CLOSED), renameat2, moved (rename()
+//   of a path that contains LOCKSTEP_FAULTY_MOVED), and renamed, a rename() that is done and says
+//   that it failed. "root" makes the process look like one of root.
 // - link() fails with the number LOCKSTEP_FAULTY_LINKS, and renameat2() with EINVAL, as on a file
 //   system that has no hard links and cannot exchange names.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -47,6 +53,24 @@ std::string path_of(int file) {
     char path[4096] = "";
     const std::string name = "/proc/self/fd/" + std::to_string(file);
     return ::readlink(name.c_str(), path, sizeof path - 1) > 0 ? path : "";
+}
+
+// Returns 0 for a call that does not fail.
+int faulty_call(const std::string& name) {
+    const char* calls = std::getenv("LOCKSTEP_FAULTY_CALLS");
+    const std::string list = calls == nullptr ? "" : " " + std::string(calls);
+    const std::size_t at = list.find(" " + name + "=");
+    return at == std::string::npos ? 0 : std::atoi(list.c_str() + at + name.size() + 2);
+}
+
+bool is_of(const char* variable, const std::string& path) {
+    const char* part = std::getenv(variable);
+    return part != nullptr && path.find(part) != std::string::npos;
+}
+
+int failed(int code) {
+    errno = code;
+    return -1;
 }
 
 bool is_named(const char* path) {
@@ -136,11 +160,35 @@ DIR* opendir(const char* path) {
 int fsync(int file) {
     const std::string path = path_of(file);
     if (is_named(path.c_str())) note(("synced " + path).c_str());
+    if (const int code = faulty_call("fsync")) return failed(code);
     return next<int(int)>("fsync")(file);
 }
 
+int flock(int file, int operation) {
+    if (const int code = faulty_call("flock")) return failed(code);
+    return next<int(int, int)>("flock")(file, operation);
+}
+
+int close(int file) {
+    const int code = faulty_call("close");
+    const bool fails = code != 0 && is_of("LOCKSTEP_FAULTY_CLOSED", path_of(file));
+    const int status = next<int(int)>("close")(file);
+    return fails ? failed(code) : status;
+}
+
+int rename(const char* from, const char* to) {
+    if (const int code = faulty_call("moved"); code != 0 && is_of("LOCKSTEP_FAULTY_MOVED", from))
+        return failed(code);
+    const int status = next<int(const char*, const char*)>("rename")(from, to);
+    const int code = faulty_call("renamed");
+    return status == 0 && code != 0 ? failed(code) : status;
+}
+
+uid_t geteuid() { return faulty_call("root") != 0 ? 0 : next<uid_t()>("geteuid")(); }
+
 // File systems without hard links are mostly those that cannot exchange two names either.
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+    if (const int code = faulty_call("renameat2")) return failed(code);
     if (std::getenv("LOCKSTEP_FAULTY_LINKS") == nullptr)
         return next<int(int, const char*, int, const char*, unsigned)>("renameat2")(
             from_folder, from, to_folder, to, flags);

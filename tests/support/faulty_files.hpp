@@ -37,6 +37,12 @@ inline std::map<std::string, std::string> faulty_links(int code) {
             {"LOCKSTEP_FAULTY_LINKS", std::to_string(code)}};
 }
 
+// Returns the environment of a program in which calls fail, by a list such as "flock=37 fsync=22";
+// faulty_files.cpp names the calls.
+inline std::map<std::string, std::string> faulty_calls(const std::string& calls) {
+    return {{"LD_PRELOAD", faulty_files_library()}, {"LOCKSTEP_FAULTY_CALLS", calls}};
+}
+
 // Returns the environment of a program in which opening a path that contains `part` fails with the
 // error number `code`, the first `times` times.
 inline std::map<std::string, std::string> faulty_files(const std::string& part, int code,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/core/json_text.hpp"
+#include "runtime/core/system_failure.hpp"
 #include "runtime/files/durable_files.hpp"
 #include "runtime/files/followed_path.hpp"
 #include "runtime/files/path_status.hpp"
@@ -66,6 +67,19 @@ std::string aside_name(const std::string& path) {
     return name;
 }
 
+// Returns the name that the checkpoint has then. A container renames neither the folders of its
+// image nor what is mounted there; such a checkpoint keeps its name.
+std::string put_aside(const std::string& path) {
+    const std::string aside = aside_name(path);
+    try {
+        rename_over(path, aside);
+        return aside;
+    } catch (const SystemFailure& failure) {
+        if (failure.code() != EXDEV && failure.code() != EBUSY) throw;
+        return path;
+    }
+}
+
 }  // namespace
 
 void save_description(const std::string& folder, const ModelDescription& description) {
@@ -89,6 +103,10 @@ void save_model(const std::string& folder, const ModelDescription& description,
 ModelDescription read_description(const std::string& folder) {
     const std::string path = folder + "/config.json";
     Json json = read_json(path);
+    if (!json.empty() && !json.contains(dictionary_key) && !json.contains("n_encoder_layers"))
+        throw Error(ErrorKind::config, path +
+                                           ": was not written by Lockstep, so its folder is no "
+                                           "model's of Lockstep; choose another folder");
     return from_json_file(path, [&] {
         ModelDescription description;
         description.dictionary_hash = json.at(dictionary_key).get<std::string>();
@@ -158,9 +176,8 @@ void set_aside(const CheckpointChoice& choice, Log& log) {
     std::string told;
     for (const DamagedCheckpoint& damaged : choice.damaged) {
         followed_path(fs::path(damaged.path).parent_path());
-        const std::string aside = aside_name(damaged.path);
-        rename_over(damaged.path, aside);
-        told += (told.empty() ? "" : "; ") + aside + " (" + damaged.why + ")";
+        const std::string now = put_aside(damaged.path);
+        told += (told.empty() ? "" : "; ") + now + " (" + damaged.why + ")";
     }
     if (!told.empty())
         log.error("warning: damaged checkpoints were set aside and are not used: " + told);
@@ -301,7 +318,13 @@ bool CheckpointFolder::remove(const std::string& path) {
     const std::string leftover = leftover_name(path);
     std::error_code failure;
     fs::rename(path, leftover, failure);
-    if (!failure) fs::remove_all(leftover, failure);
+    // An overlay of a container does not rename the folders of its image. Without its manifest the
+    // checkpoint is a damaged one until all of it is gone.
+    const bool keeps_name = failure == std::errc::cross_device_link;
+    if (keeps_name) fs::remove(path + "/" + manifest_file, failure);
+    if (!failure) fs::remove_all(keeps_name ? path : leftover, failure);
+    // NFS keeps a file that somebody reads under another name; a later save removes the folder.
+    if (failure == std::errc::directory_not_empty) failure.clear();
     if (failure) log_.info(path + ": an old checkpoint cannot be removed: " + failure.message());
     return !failure;
 }

@@ -13,10 +13,13 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/files/durable_files.hpp"
 #include "runtime/files/followed_path.hpp"
 #include "runtime/files/path_status.hpp"
+#include "runtime/files/rename_once.hpp"
+#include "runtime/files/sync_descriptor.hpp"
 #include "runtime/train/folder/lock_owner.hpp"
 
 namespace lockstep::train {
@@ -28,25 +31,8 @@ constexpr std::size_t block_bytes = std::size_t{8} << 20;
 constexpr std::int64_t window_bytes = std::int64_t{32} << 20;
 constexpr std::string_view leftover_mark = ".tmp-";
 
-std::string remedy(int code) {
-    switch (code) {
-        case ENOSPC:
-        case EDQUOT:
-            return "; free some space there or choose another folder";
-        case EROFS:
-        case EACCES:
-        case EPERM:
-            return "; choose a folder that you may write to";
-        case EFBIG:
-            return "; raise the limit on file sizes (ulimit -f)";
-        default:
-            return "";
-    }
-}
-
 [[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
-    throw SystemFailure(
-        path + ": " + what + ": " + std::generic_category().message(code) + remedy(code), code);
+    throw SystemFailure(path + ": " + what + ": " + writing_failure_reason(code), code);
 }
 
 // A temporary name, or the one that an older folder has for a moment while it is replaced.
@@ -106,7 +92,8 @@ void OutputFile::write(std::span<const std::byte> bytes) {
         const ssize_t written =
             ::write(file_.raw(), bytes.data(), std::min(bytes.size(), block_bytes));
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) fail("cannot be written", path_, errno);
+        // A file system that takes nothing and gives no reason must not be asked for ever.
+        if (written <= 0) fail("cannot be written", path_, written == 0 ? EIO : errno);
         bytes = bytes.subspan(static_cast<std::size_t>(written));
         send_to_disk(written);
     }
@@ -130,13 +117,12 @@ void OutputFile::send_to_disk(std::int64_t written) {
     last_window_ = std::exchange(pending_, 0);
 }
 
-void OutputFile::sync() {
-    if (::fsync(file_.raw()) != 0) fail("cannot be synced to disk", path_, errno);
-}
+void OutputFile::sync() { sync_descriptor(file_.raw(), path_); }
 
+// An interrupted close has closed the file, whose data are on disk by sync().
 void OutputFile::close() {
     const int raw = file_.release();
-    if (raw >= 0 && ::close(raw) != 0) fail("cannot be written", path_, errno);
+    if (raw >= 0 && ::close(raw) != 0 && errno != EINTR) fail("cannot be written", path_, errno);
 }
 
 AtomicFile::AtomicFile(const std::string& path)
@@ -202,7 +188,7 @@ std::string leftover_name(const std::string& path) {
 }
 
 void rename_over(const std::string& from, const std::string& to) {
-    if (::rename(from.c_str(), to.c_str()) != 0) fail("cannot be put in place", to, errno);
+    if (const int code = rename_once(from, to)) fail("cannot be put in place", to, code);
 }
 
 int remove_leftovers(const std::string& folder, std::span<const std::string_view> of) {

@@ -54,7 +54,11 @@ public:
     void acquire(const std::string& path) {
         while (!create_lock(path, self_)) {
             const LockContent held = read_lock(path);
-            if (!held.there) continue;
+            if (!held.there) {
+                wait_for_server(path);
+                continue;
+            }
+            waits_ = 0;
             if (held.is_of(self_)) return;
             const std::string why = why_gone(path, held);
             if (!why.empty() && replace(path, held))
@@ -64,6 +68,18 @@ public:
     }
 
 private:
+    // The lock went meanwhile, or a file server shows an old state of the folder for some seconds:
+    // the name is taken, and nothing has it.
+    void wait_for_server(const std::string& path) {
+        constexpr int max_waits = 600;
+        if (++waits_ > max_waits)
+            throw Error(ErrorKind::io, path +
+                                           ": cannot be made, because the name is taken, and "
+                                           "cannot be read, because nothing is there; look at the "
+                                           "file server, or choose another --model-file");
+        std::this_thread::sleep_for(std::min(times_.look, milliseconds(100)));
+    }
+
     static std::string described(const LockContent& held) {
         return held.owner ? name(*held.owner) + ", there since " + held.owner->since
                           : "a run that its lock does not name";
@@ -130,6 +146,7 @@ private:
     const LockOwner& self_;
     const LockWaiting& waiting_;
     const LockTimes& times_;
+    int waits_ = 0;  // in a row
 };
 
 fs::path without_slash(const std::string& folder) {

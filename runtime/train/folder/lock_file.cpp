@@ -11,7 +11,10 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/file_descriptor.hpp"
+#include "runtime/core/system_failure.hpp"
+#include "runtime/files/sync_descriptor.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 
@@ -45,6 +48,11 @@ LockContent read_once(const std::string& path) {
     if (!file && errno == ENOENT) return {};
     if (!file && errno == ELOOP) refuse_kind(path, "a symbolic link");
     if (!file && errno == ENXIO) refuse_kind(path, "a socket or device");
+    if (!file && errno == EACCES)
+        throw SystemFailure(path + ": cannot be read: " + failure_reason(EACCES) +
+                                "; another user's run has made it: ask that user to remove it when "
+                                "the run has ended, or choose another --model-file",
+                            EACCES);
     struct stat facts {};
     if (!file || ::fstat(file.raw(), &facts) != 0) throw_errno("cannot be read", path);
     if (S_ISDIR(facts.st_mode)) refuse_kind(path, "a folder");
@@ -60,18 +68,31 @@ bool has_two_names(const std::string& path) {
     return ::stat(path.c_str(), &facts) == 0 && facts.st_nlink == 2;
 }
 
+[[noreturn]] void fail_to_make(const std::string& path, int code) {
+    throw SystemFailure(path + ": cannot be made: " + writing_failure_reason(code), code);
+}
+
 // Serves file systems without links. A reader may see an empty file for a moment.
 bool create_without_link(const std::string& path, const std::string& text) {
     FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!file && errno == EEXIST) return false;
-    if (!file || ::write(file.raw(), text.data(), text.size()) != std::ssize(text) ||
-        ::fsync(file.raw()) != 0) {
-        const int code = errno;
-        if (file) ::unlink(path.c_str());
-        errno = code;
-        throw_errno("cannot be made", path);
+    if (!file) fail_to_make(path, errno);
+    try {
+        if (::write(file.raw(), text.data(), text.size()) != std::ssize(text))
+            fail_to_make(path, errno);
+        sync_descriptor(file.raw(), path);
+    } catch (...) {
+        ::unlink(path.c_str());
+        throw;
     }
     return true;
+}
+
+// These are the answers of file systems that have no links, or not here: FUSE, SMB, AFS, overlays,
+// and a system that lets nobody link another user's file, as which a file server stores this one.
+bool has_no_links(int code) {
+    return code == EPERM || code == EOPNOTSUPP || code == ENOSYS || code == EINVAL ||
+           code == EMLINK || code == EXDEV || code == EACCES;
 }
 
 // Removes the file at its end.
@@ -111,12 +132,10 @@ bool create_lock(const std::string& path, const LockOwner& owner) {
     const TemporaryFile own(temporary_name(path), text);
     if (::link(own.path().c_str(), path.c_str()) == 0) return true;
     const int code = errno;
-    if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS)
-        return create_without_link(path, text);
     if (has_two_names(own.path())) return true;
     if (code == EEXIST) return false;
-    errno = code;
-    throw_errno("cannot be made", path);
+    if (has_no_links(code)) return create_without_link(path, text);
+    fail_to_make(path, code);
 }
 
 void replace_lock(const std::string& path, const LockOwner& owner) {

@@ -55,6 +55,15 @@ std::string line_of(const std::string& path) {
     return text;
 }
 
+// Returns an empty text where /proc is not mounted, or shows little, as in some containers.
+std::string boot_id() {
+    try {
+        return line_of("/proc/sys/kernel/random/boot_id");
+    } catch (const Error&) {
+        return "";
+    }
+}
+
 std::string namespace_of(const std::string& kind) {
     std::error_code failure;
     return std::filesystem::read_symlink("/proc/self/ns/" + kind, failure).string();
@@ -131,7 +140,7 @@ LockOwner this_process() {
     owner.run = random_name();
     owner.host = host_name();
     owner.machine = machine_name();
-    owner.boot_id = line_of("/proc/sys/kernel/random/boot_id");
+    owner.boot_id = boot_id();
     owner.pid_namespace = namespace_of("pid");
     owner.pid = ::getpid();
     owner.start_ticks = look_up(owner.pid).value_or(ProcessState{}).start_ticks;
@@ -184,13 +193,15 @@ std::optional<LockOwner> owner_from(const std::string& text) {
 }
 
 OwnerState state_of(const LockOwner& owner, const LockOwner& self) {
-    const bool same_boot = owner.boot_id == self.boot_id;
+    const bool known = !owner.boot_id.empty() && !self.boot_id.empty();
+    const bool same_boot = known && owner.boot_id == self.boot_id;
     const OwnerState asked =
         same_boot && !owner.pid_namespace.empty() && owner.pid_namespace == self.pid_namespace
             ? ask(owner)
             : OwnerState::cannot_be_asked;
     if (asked == OwnerState::gone) return asked;
-    const bool rebooted = !same_boot && !self.machine.empty() && owner.machine == self.machine;
+    const bool rebooted =
+        known && !same_boot && !self.machine.empty() && owner.machine == self.machine;
     if (rebooted) return OwnerState::gone;
     const bool requeued =
         !owner.job.empty() && owner.job == self.job && self.job_restarts > owner.job_restarts;

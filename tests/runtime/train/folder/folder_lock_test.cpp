@@ -111,6 +111,17 @@ TEST_CASE("a restart of the machine ends its processes") {
     CHECK(train::state_of(owner, self) == OwnerState::cannot_be_asked);
 }
 
+TEST_CASE("a process that does not know its boot is not asked, and has not been rebooted") {
+    for (const char* boot : {"", "known"}) {
+        LockOwner self = train::this_process(), owner = ended_process();
+        self.machine = owner.machine = "node1 id";
+        self.boot_id = "";
+        owner.boot_id = boot;
+        CHECK(train::state_of(owner, self) == OwnerState::cannot_be_asked);
+        CHECK(train::state_of(self, owner) == OwnerState::cannot_be_asked);
+    }
+}
+
 TEST_CASE("only a later start of the same job knows that Slurm has ended the owner") {
     LockOwner owner = on_another_host(), self = train::this_process();
     owner.job = self.job = "12 of alpha";
