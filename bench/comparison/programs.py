@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 
+from .busy_loops import busy_loops
 from .probes import BARRIERS, OWN_PRODUCTS, PERF, PRODUCTS, share_of, share_of_functions
 from .rows import BENCH
 
@@ -78,7 +79,7 @@ class Programs:
 
     def environment(self, contestant, held):
         threads = max(1, self.cores // contestant.ranks)
-        return {**os.environ, "OMP_NUM_THREADS": str(threads), **held}
+        return {**os.environ, "OMP_NUM_THREADS": str(threads), **held, **dict(contestant.environment)}
 
     def output(self, command, environment):
         program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -95,6 +96,10 @@ class Programs:
 
     def run(self, contestant, held):
         """Returns the figures of one run. `held` are the environment variables of the row."""
+        with busy_loops(contestant.busy_loops):
+            return self.figures(contestant, held)
+
+    def figures(self, contestant, held):
         command, environment = self.command(contestant), self.environment(contestant, held)
         if contestant.probe == "perf":
             return self.run_under_perf([*command, "--no-ceiling"], {**environment, "OMP_WAIT_POLICY": "active"})

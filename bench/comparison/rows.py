@@ -9,6 +9,8 @@ BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The first pass over all rows is not timed, as the first steps of the other rows are not.
 LENGTHS = ["--lengths", os.path.join(BENCH, "shakespeare-lengths.txt"), "--warmup-passes", "1"]
 EAGER, COMPILED = "PyTorch", "PyTorch, compiled"
+# OpenMP's threads sleep while they wait.
+PASSIVE = (("OMP_WAIT_POLICY", "passive"),)
 
 SHAPES = {
     "seq2seq": ["--model", "seq2seq"],
@@ -21,6 +23,13 @@ BF16_AVX512 = {"seq2seq": (2.4, 0.80), "gpt2": (2.0, 0.88), "long": (2.0, 0.88)}
 FP32 = {"seq2seq": (1.8, 0.90), "gpt2": (1.6, 0.95), "long": (1.6, 0.95)}
 MEMORY = {"seq2seq": 0.55, "gpt2": 0.80, "long": 0.80}
 SHORT = (64, 128, 192)
+# Steps beside other work: of about 0.02, 0.1 and 1 s on two cores that have none.
+BUSY = {
+    "step-d64": ["--model", "seq2seq", "--layers", "2", "--d", "64", "--ffn", "256", "--batch", "16"],
+    "step-d192": ["--model", "seq2seq", "--layers", "2", "--d", "192", "--ffn", "768", "--batch", "16"],
+    "step-d384": ["--model", "seq2seq", "--layers", "6", "--d", "384", "--ffn", "1536", "--heads", "6", "--vocab", "20000",
+                    "--batch", "16"],
+}
 
 # stage of ZeRO: (its peer, goal against stage 0)
 STAGES = {1: ("ZeroRedundancyOptimizer", 1.0), 2: ("FSDP2", 0.95), 3: ("FSDP2", 0.85)}
@@ -31,6 +40,7 @@ class Contestant:
     """A program of a row. `program` is a word that Programs knows.
 
     `probe` is "perf" if the run is observed by it. `steps` replaces the comparison's number of steps, unless it is 0.
+    `environment` has pairs of a variable and its value. So many `busy_loops` run beside it.
     """
 
     program: str
@@ -38,6 +48,8 @@ class Contestant:
     ranks: int = 1
     probe: str = "none"
     steps: int = 0
+    environment: tuple = ()
+    busy_loops: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,6 +150,28 @@ def generation_rows():
               (Goal("ms to a lone prompt's first token", "batch_ms", 20),))
 
 
+def busy_rows(dtype):
+    """One busy loop runs beside each program, which is how a workstation or a login node often is."""
+    for shape, arguments in BUSY.items():
+        typed = [*arguments, "--dtype", dtype]
+        yield Row(f"{shape}-{dtype}-busy", {
+            "ours": step(typed, busy_loops=1), "ours, passive": step(typed, busy_loops=1, environment=PASSIVE),
+            "ours, 1 thread": step([*typed, "--threads", "1"], busy_loops=1), "ours, alone": step(typed),
+            EAGER: torch(typed, busy_loops=1), "PyTorch, passive": torch(typed, busy_loops=1, environment=PASSIVE),
+        }, (Goal("/ the better of passive waiting and 1 thread", "rate", 0.9, ("ours, passive", "ours, 1 thread")),
+            Goal("x PyTorch as it comes", "rate", 2.2, (EAGER,)),
+            Goal("x the better of its ways", "rate", 1.55, (EAGER, "PyTorch, passive"))), dtype)
+    arguments = ("--kind", "quickstart", "--beam-size", "1", "--batch", "1", "--tokens", "32", "--rounds", "1")
+    yield Row("generate-quickstart-busy", {
+        "ours": Contestant("generate", arguments, busy_loops=1),
+        "ours, passive": Contestant("generate", arguments, busy_loops=1, environment=PASSIVE),
+        "ours, alone": Contestant("generate", arguments),
+        "transformers": Contestant("transformers", arguments, busy_loops=1),
+        "transformers, passive": Contestant("transformers", arguments, busy_loops=1, environment=PASSIVE),
+    }, (Goal("/ passive waiting", "rate", 0.9, ("ours, passive",)),
+        Goal("x the better way of transformers", "rate", 5, ("transformers", "transformers, passive"))))
+
+
 def all_rows(instructions):
     """Returns the rows by their names, in the order of the tables.
 
@@ -148,5 +182,5 @@ def all_rows(instructions):
     rows = [shape_row(f"{shape}-{dtype}", shape, dtype, goals[dtype][shape]) for dtype in dtypes for shape in SHAPES]
     rows += [shape_row(f"{shape}-fp32-avx2", shape, "fp32", (1.5, 0.90), AVX2_ALONE) for shape in ("seq2seq", "gpt2")]
     rows += [short_row(size) for size in SHORT]
-    rows += [*rank_rows(dtypes[0]), *other_step_rows(dtypes[0]), *generation_rows()]
+    rows += [*rank_rows(dtypes[0]), *other_step_rows(dtypes[0]), *generation_rows(), *busy_rows(dtypes[0])]
     return {row.name: row for row in rows}

@@ -7,17 +7,19 @@ import json
 import os
 import pathlib
 import re
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
 import compare  # noqa: E402
-from comparison import machine, probes, programs, reply_models, results, rows, tables, turns  # noqa: E402
+from comparison import busy_loops, machine, probes, programs, reply_models, results, rows, tables, turns  # noqa: E402
 
 BF16 = ["avx512_bf16"]
 HERE = {"processor": "A processor", "cores": 2, "instructions": ["avx512f", "avx2"]}
@@ -144,6 +146,45 @@ class Rows(unittest.TestCase):
         self.assertEqual(threads, {"ours": "2", "1 rank": "4", "DDP": "2"})
         self.assertEqual(caller.command(row.contestants["ours"])[-6:], ["--ranks", "2", "--steps", "5", "--warmup", "2"])
         self.assertIn("torch.distributed.run", caller.command(row.contestants["DDP"]))
+
+
+class Busy(unittest.TestCase):
+    def test_every_program_of_a_busy_row_but_ours_alone_runs_beside_one_loop(self):
+        for instructions in ([], BF16):
+            found = compare.chosen(rows.all_rows(instructions), "*-busy")
+            self.assertEqual(len(found), len(rows.BUSY) + 1)
+            for row in found.values():
+                loops = {name: each.busy_loops for name, each in row.contestants.items()}
+                self.assertEqual(loops, {name: 0 if name == "ours, alone" else 1 for name in loops}, row.name)
+
+    def test_no_other_row_has_a_loop_or_a_wait_policy(self):
+        for name, row in rows.all_rows(BF16).items():
+            if not name.endswith("-busy"):
+                self.assertEqual({(each.busy_loops, each.environment) for each in row.contestants.values()}, {(0, ())}, name)
+
+    def test_the_passive_contestants_wait_passively_and_the_others_as_they_come(self):
+        caller = programs.Programs("bin", "python", None, 4, 5, 2)
+        for row in compare.chosen(rows.all_rows(BF16), "*-busy").values():
+            passive = {name for name, each in row.contestants.items()
+                       if caller.environment(each, {}).get("OMP_WAIT_POLICY") == "passive"}
+            self.assertEqual(passive, {name for name in row.contestants if "passive" in name}, row.name)
+
+    def test_loops_run_while_the_program_does_and_no_longer(self):
+        caller = programs.Programs("bin", "python", None, 4, 5, 2)
+        seen = []
+        caller.figures = lambda contestant, held: seen.append([loop.poll() for loop in started[0]]) or {"n": 1}
+        started = []
+
+        @contextlib.contextmanager
+        def recorded(count):
+            with busy_loops.busy_loops(count) as loops:
+                started.append(loops)
+                yield loops
+
+        with unittest.mock.patch.object(programs, "busy_loops", recorded):
+            self.assertEqual(caller.run(rows.step([], busy_loops=2), {}), {"n": 1})
+        self.assertEqual(seen, [[None, None]])
+        self.assertEqual([loop.poll() for loop in started[0]], [-signal.SIGKILL] * 2)
 
 
 class Folders(unittest.TestCase):
