@@ -12,7 +12,10 @@ namespace lockstep::launcher {
 namespace {
 
 constexpr const char* variable = "GOMP_SPINCOUNT";
-constexpr const char* count = "20000";
+// Some 20 to 50 microseconds, about as long as waking a thread takes. Threads then meet as fast as
+// those that spin longer, as long as each has a core. Where one has lost its core to another
+// process, the others leave theirs to it at once.
+constexpr const char* count = "1000";
 constexpr const char* policy = "OMP_WAIT_POLICY";
 
 }  // namespace
