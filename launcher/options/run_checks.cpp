@@ -5,7 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/memory_options.hpp"
+#include "launcher/options/model_defaults.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/loop/schedule.hpp"
@@ -98,6 +100,26 @@ void check_batches(const BatchConfig& batch, const std::set<std::string>& given)
         config_error("--eval-batchsize: 0 is not allowed: give 1 or more");
 }
 
+// Says how long the rows were of the model with whose weights the run begins, if its folder tells.
+std::string truncation_of(const std::string& init_model) {
+    if (init_model.empty()) return "";
+    try {
+        const std::string folder = model_folder_of(init_model);
+        const OptionValues defaults = stored_defaults(folder);
+        const auto text = defaults.find("text-truncate"), label = defaults.find("label-truncate");
+        std::string options;
+        if (text != defaults.end() && label != defaults.end() && text->second == label->second)
+            options = " --truncate " + shown(text->second);
+        else
+            for (const auto& found : {text, label})
+                if (found != defaults.end())
+                    options += " --" + found->first + " " + shown(found->second);
+        return options.empty() ? "" : "; " + folder + " was trained with" + options;
+    } catch (const Error&) {
+        return "";  // the folder's own error is told where it is read
+    }
+}
+
 // Requires a limit for rows. A budget of --batchsize x 2048 tokens would otherwise make two updates
 // an epoch of a small data set.
 void check_budget(const RunConfig& config) {
@@ -105,7 +127,8 @@ void check_budget(const RunConfig& config) {
         !tells_longest_row(config))
         config_error(
             "--dynamic-batching full fills a batch to --batchsize longest rows: say how long by "
-            "--text-truncate and --label-truncate, or --truncate, or give --batch-tokens");
+            "--text-truncate and --label-truncate, or --truncate, or give --batch-tokens" +
+            truncation_of(config.init_model));
 }
 
 // Accepts a given option that repeats what gpt2 always does.

@@ -55,6 +55,24 @@ TEST_CASE("--init-model refuses options that its model contradicts, naming both 
     CHECK_FALSE(fs::exists(t.scratch / "fresh"));
 }
 
+TEST_CASE("a truncation that is missing beside --init-model is hinted at by its model's") {
+    const Trained t;
+    const std::string full = "-dynb full --n-heads 2";
+    const auto plain = t.begin(full, t.model);
+    says(plain, 2, {"or --truncate, or give --batch-tokens"});
+    CHECK(plain.err.find("was trained with") == std::string::npos);
+    const std::string other = t.scratch / "other";
+    says(t.train(other, full + " --truncate 48 --max-train-steps 1"), 0, {});
+    const std::string hint = "; " + other + " was trained with --truncate 48\n";
+    says(t.begin(full, other), 2, {hint});
+    says(t.begin(full, other + "/checkpoints/step-00000001"), 2, {hint});
+    fs::remove_all(other);
+    says(t.train(other, full + " --text-truncate 48 --label-truncate 24 --max-train-steps 1"), 0,
+         {});
+    says(t.begin(full, other), 2, {"with --text-truncate 48 --label-truncate 24\n"});
+    says(t.begin(full + " --truncate 48", other), 0, {});
+}
+
 TEST_CASE("--init-model gives the new model its shape and arithmetic") {
     const Trained t;
     says(t.begin("--dropout 0.1", t.model), 0, {"starting from the weights of"});
