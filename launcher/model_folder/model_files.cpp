@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
@@ -46,6 +47,16 @@ void require_regular_files(const std::string& folder) {
     refuse(checkpoints, kind.empty() ? "a file" : kind, "a folder");
 }
 
+bool is_of_a_run(const std::string& name) {
+    constexpr std::array<std::string_view, 3> beginnings{train::lock_name, "failure.json.",
+                                                         "events.out.tfevents."};
+    const auto is = [&](const char* one) { return name == one; };
+    return fs::path(train::checkpoints_of("")).filename() == name ||
+           name.find("-before-") != std::string::npos || name.find(".tmp-") != std::string::npos ||
+           std::ranges::any_of(beginnings, [&](auto one) { return name.starts_with(one); }) ||
+           std::ranges::any_of(files, is);
+}
+
 void require_other_file(const std::string& option, const std::string& path,
                         const std::string& folder) {
     if (path.empty() || folder.empty()) return;
@@ -53,9 +64,7 @@ void require_other_file(const std::string& option, const std::string& path,
     const fs::path own = fs::weakly_canonical(fs::absolute(folder, unknown), unknown);
     const fs::path file = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
     const std::string name = file.filename();
-    const bool kept = name == train::lock_name || name.starts_with("events.out.tfevents.") ||
-                      name.find("-before-") != std::string::npos ||
-                      std::ranges::any_of(files, [&](const char* one) { return name == one; });
+    const bool kept = is_of_a_run(name);
     const std::string checkpoints = train::checkpoints_of(own) + "/";
     const bool among_checkpoints = (file.string() + "/").starts_with(checkpoints);
     if (!(file.parent_path() == own && kept) && !among_checkpoints) return;

@@ -10,6 +10,9 @@ namespace lockstep::launcher {
 // no folder. Opening a pipe would wait for ever, and what is found at the start costs no work.
 void require_regular_files(const std::string& folder);
 
+// Tells whether a run, or its launcher, makes something of this name in a model folder.
+bool is_of_a_run(const std::string& name);
+
 // Throws a config error if `path`, which `option` names, is or would become a file that programs
 // keep in the model folder, or lies among its checkpoints. An empty path is accepted.
 void require_other_file(const std::string& option, const std::string& path,

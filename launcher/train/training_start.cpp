@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "launcher/command_line/option_table.hpp"
+#include "launcher/model_folder/foreign_files.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
@@ -201,6 +202,7 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     if (!newest_checkpoint_name(launch.model_file).empty()) read.init_model.clear();
     check_models(read);
     require_writable(launch.model_file);
+    require_own_folder(launch.model_file, command.args);
     require_regular_files(launch.model_file);
     followed_path(train::checkpoints_of(launch.model_file));  // a run removes what it finds there
     auto lock = lock_folder(launch, stop, log);

@@ -110,3 +110,58 @@ TEST_CASE_FIXTURE(Trained, "a checkpoint with a pipe or a folder for a file is s
         CHECK(scratch.names("copy/checkpoints").contains("step-00000004.damaged"));
     }
 }
+
+TEST_CASE_FIXTURE(PreparedDialogues, "a folder with somebody's files is not made a model's") {
+    const auto train = [&](const std::string& folder, const std::string& more = "") {
+        return run_line("train --data " + data +
+                        " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 -bs 8 "
+                        "--max-train-steps 1 -mf " +
+                        folder + " " + more);
+    };
+    for (const std::string name : {"notes.txt", "thesis/chapter.tex", "weights.bin", "none.o1x"}) {
+        CAPTURE(name);
+        const std::string folder = scratch / "home";
+        fs::remove_all(folder);
+        fs::create_directories(fs::path(folder + "/" + name).parent_path());
+        write_text(folder + "/" + name, "mine");
+        write_text(folder + "/job.log", "");
+        const auto names = scratch.names("home");
+        refused(train(folder), {"-mf " + folder + ": has other files in it (" + name + ")",
+                                "choose a new folder"});
+        CHECK(scratch.names("home") == names);
+    }
+    fs::create_directory(scratch / "many");
+    for (const char* name : {"a", "b", "c", "d", "e"}) write_text(scratch / "many/" + name, "");
+    refused(train(scratch / "many"), {"(a, b, c and 2 more)"});
+}
+
+TEST_CASE_FIXTURE(PreparedDialogues, "what jobs and launchers leave in a folder is no obstacle") {
+    const std::string folder = scratch / "job";
+    fs::create_directories(folder + "/logs/attempt_0/rank_0");
+    fs::create_directories(folder + "/.git/objects");
+    for (const char* name :
+         {"job.log", "slurm-12.out", "slurm-12_3.err", "train.o123", "train.e123", "job.sbatch",
+          "run.sh", "nohup.out", "logs/attempt_0/rank_0/stdout.log", ".git/objects/x", ".hidden",
+          "idle-piece-of-job-7", "failure.json", "run.lock.tmp-0123456789abcdef"})
+        write_text(folder + "/" + name, "x");
+    fs::create_symlink("nowhere", folder + "/link");
+    write_text(folder + "/options", "n-layers = 1\n");
+    says(run_line("train --data " + data +
+                  " --embedding-size 16 --ffn-size 16 --threads 1 -bs 8 --max-train-steps 1 -mf " +
+                  folder + " --config " + folder + "/options"),
+         0, {"training ended"});
+    CHECK(read_text(folder + "/run.sh") == "x");
+}
+
+TEST_CASE_FIXTURE(PreparedDialogues, "another program's config.json is not called damaged") {
+    fs::create_directory(model);
+    write_text(model + "/config.json", R"({"model_type": "gpt2", "n_head": 12, "n_layer": 12})");
+    for (const std::string& command :
+         {"train --max-train-steps 1 --data " + data + " -mf ", std::string("eval_model -mf "),
+          std::string("lockstep generate -mf ")}) {
+        CAPTURE(command);
+        refused(run_line(command + model),
+                {model + "/config.json: was not written by Lockstep", "choose another folder"});
+    }
+    CHECK(scratch.names("model") == std::set<std::string>{"config.json"});
+}
