@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,6 +24,8 @@
 #include "launcher/text/already_told.hpp"
 #include "launcher/text/exception_text.hpp"
 #include "launcher/text/exit_code.hpp"
+#include "launcher/text/line_time.hpp"
+#include "launcher/text/output_reader.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
@@ -108,18 +110,11 @@ bool ask_for_answer(const std::vector<std::string>& words) {
     });
 }
 
-// Tells whether the reader of a pipe has gone. It is asked where the signal that says so is
-// ignored, and does not need the number of the failed call, after which others may have come.
-bool reader_has_gone() {
-    pollfd out{STDOUT_FILENO, POLLOUT, 0};
-    return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
-}
-
 // Tells whether the error is only that nobody reads the answer.
 bool is_unread(const Error& error) {
     const auto* failure = dynamic_cast<const SystemFailure*>(&error);
     const bool may_be = failure != nullptr && (failure->code() == EPIPE || failure->code() == 0);
-    return may_be && !std::cout && reader_has_gone();
+    return may_be && !std::cout && launcher::nobody_reads_output();
 }
 
 // Flushes standard output and returns the exit code. A full disk shows only now, and a program
@@ -128,8 +123,8 @@ int written(const launcher::Program& program, const std::string& name, int code)
     errno = 0;
     if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);
-    const bool answers = program.output == launcher::Output::answer;
-    if (answers && reader_has_gone()) return code == 0 ? 1 : code;
+    const bool answers = program.output != launcher::Output::log;
+    if (answers && launcher::nobody_reads_output()) return code == 0 ? 1 : code;
     complain(name, "standard output cannot be written" + reason +
                        (answers ? "" : "; the run went on without it"));
     return code == 0 && answers ? 1 : code;
@@ -143,8 +138,11 @@ int main(int argc, char** argv) {
     ::on_exit(tell_of_exit, nullptr);
     std::vector<std::string> words(argv, argv + argc);
     const std::string name = program_name(words);
+    const launcher::Program* program = launcher::find_program(name);
+    const bool logs = program != nullptr && program->output == launcher::Output::log;
+    const launcher::TimedLines timed_output(logs ? &std::cout : nullptr);
+    const launcher::TimedLines timed_errors(logs ? &std::cerr : nullptr);
     try {
-        const launcher::Program* program = launcher::find_program(name);
         if (program == nullptr) {
             throw Error(ErrorKind::config, "no such program; " + launcher::advice_on_program(name));
         }
@@ -157,6 +155,8 @@ int main(int argc, char** argv) {
             launcher::require_thread_stacks();
             launcher::set_openmp_wait_policy(argv);
         }
+        std::optional<launcher::EndWithReader> reader;
+        if (program->output == launcher::Output::only_answer) reader.emplace();
         return written(*program, name, program->run(words));
     } catch (const launcher::AlreadyTold& e) {
         return launcher::exit_code(e);

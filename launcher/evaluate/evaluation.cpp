@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "data/loading/eval_loader.hpp"
@@ -18,6 +19,7 @@
 #include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/shared_refusal.hpp"
+#include "launcher/text/output_reader.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/metrics/progress.hpp"
@@ -112,6 +114,8 @@ std::unique_ptr<LoadedModel> read_weights(const RunConfig& config, Job& job,
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const comm::RankInfo rank_info = rank_info_of(config, mode);
     require_secret(config, rank_info);
+    std::optional<EndWithReader> reader;
+    if (report_path(config).empty() && config.world_logs.empty()) reader.emplace();
     check_patiently(config, [&] { check_evaluation(config, missing_shards(rank_info)); });
     Job job = join_job(config, rank_info);
     const DataSets sets = open_data_sets("data", config.data);

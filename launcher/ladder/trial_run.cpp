@@ -2,6 +2,7 @@
 #include "launcher/ladder/trial_run.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +11,8 @@
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
+#include "launcher/text/line_time.hpp"
+#include "launcher/text/output_reader.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/read_file.hpp"
@@ -23,12 +26,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A TMPDIR that is not there, or not writable, is passed over: clusters set it to a disk of the
+// job, and containers have no such disk.
 fs::path temporary_folder() {
     std::error_code none;
-    std::string name = (fs::temp_directory_path(none) / "lockstep-ladder-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-        throw_errno("no folder can be made; give -mf DIR or set TMPDIR", name);
-    return name;
+    for (const fs::path& place : {fs::temp_directory_path(none), fs::path("/tmp"),
+                                  fs::path("/var/tmp"), fs::path("/dev/shm")}) {
+        std::string name = (place / "lockstep-ladder-XXXXXX").string();
+        if (!place.empty() && ::mkdtemp(name.data()) != nullptr) return name;
+    }
+    throw_errno("no folder can be made for the trial runs; give -mf DIR or set TMPDIR", "ladder");
 }
 
 std::string last_line(const std::string& text) {
@@ -73,10 +80,17 @@ Attempt run_trial(const std::vector<std::string>& command, const std::string& fo
     const std::string log = folder + "/output.log";
     const FileDescriptor out(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!out) throw_errno("cannot be written", log);
-    const ProcessSpec process{with_own_binary(command), comm::process_environment(), out.raw(),
-                              out.raw()};
-    const GroupResult result = run_process_group({process}, GroupOptions());
+    comm::Environment environment = comm::process_environment();
+    environment.erase(log_times_variable);  // the reason of a failure is read from the lines
+    const ProcessSpec process{with_own_binary(command), environment, out.raw(), out.raw()};
     Attempt attempt;
+    GroupOptions options;
+    options.asked_to_end = nobody_reads_output;
+    if (nobody_reads_output()) {
+        attempt.signal = SIGPIPE;
+        return attempt;
+    }
+    const GroupResult result = run_process_group({process}, options);
     attempt.signal = result.signal;
     if (result.failed_rank < 0 && result.signal == 0) {
         attempt.measured = read_measurement(folder);

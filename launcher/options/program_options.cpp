@@ -43,6 +43,7 @@ std::vector<Rule> rules_of_ranks(Task task, Ranks ranks) {
 std::vector<Rule> rules_of(Task task) {
     if (task == Task::evaluate || task == Task::display)
         return {{{"trace"}, "only training is traced; leave it out"},
+                {{"log-file"}, "only training writes one; redirect the output to a file"},
                 {{"update-freq", "num-workers", "logical-shards"}, of_training}};
     if (talks(task)) return {{{"allow-shared-gpu"}, "one process computes here; leave it out"}};
     if (task == Task::ladder)

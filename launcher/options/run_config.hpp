@@ -90,7 +90,7 @@ struct RunConfig {
     std::vector<double> multitask_weights;  // one for each of `data`; empty: equal weights
     bool stochastic_weights = false;        // weights are the sizes of the data sets
     bool aggregate_micro = false;           // averages of several data sets' metrics
-    std::string model_file, init_model, split = "valid", trace_file;
+    std::string model_file, init_model, split = "valid", trace_file, log_file;
     DeviceChoice device = DeviceChoice::automatic;
     GpuConfig gpu;
     PrecisionChoice precision = PrecisionChoice::automatic;

@@ -24,6 +24,9 @@ OptionTable run_table(RunConfig& config) {
                   max_threads);
     table.text("trace", config.trace_file, "FILE",
                "write what the rank did when, for Perfetto; rank r > 0 writes FILE.rankR");
+    table.text("log-file", config.log_file, "FILE",
+               "also write what the rank prints there, each line with its time; rank r > 0 writes "
+               "FILE.rankR");
     table.flag("verbose,v", config.verbose, "every rank speaks, and says more");
     table.flag("quiet", config.quiet, "errors only");
     return table;

@@ -169,10 +169,18 @@ public:
         }
     }
 
-    int ms_to_kill() const {
-        if (!kill_at_) return -1;
+    // Returns after which time there may be something to do; -1: only after a signal.
+    int ms_to_look() const {
+        if (!kill_at_) return asks() ? look_ms : -1;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(*kill_at_ - Clock::now());
-        return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+        const int to_kill = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+        return asks() ? std::min(to_kill, look_ms) : to_kill;
+    }
+
+    void end_if_asked() {
+        if (!asks() || !options_.asked_to_end()) return;
+        received(SIGTERM);
+        kill_in(options_.grace_ms);
     }
 
     void kill_when_due() {
@@ -182,7 +190,9 @@ public:
     const GroupResult& result() const noexcept { return result_; }
 
 private:
-    static constexpr int peer_failed = 3;
+    static constexpr int peer_failed = 3, look_ms = 500;
+
+    bool asks() const { return options_.asked_to_end && result_.signal == 0; }
 
     // A rank that reports the failure of a peer may end before that peer does.
     bool only_told_of_a_peer() const noexcept { return result_.status == peer_failed; }
@@ -255,8 +265,9 @@ GroupResult run_process_group(const std::vector<ProcessSpec>& processes,
     while (true) {
         while (const auto child = children.reap()) supervision.ended(*child);
         if (!children.any()) return supervision.result();
-        const int signal = signals.next(supervision.ms_to_kill());
+        const int signal = signals.next(supervision.ms_to_look());
         if (signal != 0 && signal != SIGCHLD) supervision.received(signal);
+        supervision.end_if_asked();
         supervision.kill_when_due();
     }
 }

@@ -42,6 +42,9 @@ struct GroupOptions {
     std::optional<int> stop_grace_ms = 60'000;
     // Is called when the first INT, TERM, HUP or QUIT from outside is passed on. It must not wait.
     std::function<void(int signal)> on_request = nullptr;
+    // Is asked about twice a second whether the processes shall end now; they then get TERM, and
+    // have grace_ms to end.
+    std::function<bool()> asked_to_end = nullptr;
 };
 
 // Tells why all ranks were killed at a request from outside before one of them had failed.

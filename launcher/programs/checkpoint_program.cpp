@@ -12,6 +12,7 @@
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/command_line/spelling.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/text/output_reader.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 
@@ -60,6 +61,7 @@ int list(const CheckpointOptions& options) {
 }
 
 int verify(const CheckpointOptions& options) {
+    const EndWithReader reader;
     std::vector<checkpoints::Verified> all;
     bool good = true;
     for (const std::string& path : options.paths) {
@@ -76,6 +78,7 @@ int verify(const CheckpointOptions& options) {
 }
 
 int diff(const CheckpointOptions& options) {
+    const EndWithReader reader;
     const auto comparison =
         checkpoints::compare(options.paths[0], options.paths[1], options.tolerance);
     std::cout << (options.json ? checkpoints::json_text(comparison)

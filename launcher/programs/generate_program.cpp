@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/text/output_reader.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/text/unwritten_answer.hpp"
 #include "runtime/core/error.hpp"
@@ -199,6 +201,8 @@ int generate_program(const std::vector<std::string>& args) {
     // A wrong line is refused before anything starts. A pipe is read once.
     if (!talk.input.empty() && other_kind(talk.input) != "a pipe")
         for_each_prompt(talk, [](Prompt) {});
+    std::optional<EndWithReader> reader;
+    if (talk.output.empty()) reader.emplace();
     ChatSession talker(*config);
     write_replies(talk, [&](const Sink& sink) {
         ReplyWriter writer(talk);

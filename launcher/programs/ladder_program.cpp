@@ -27,7 +27,7 @@ void refuse_rungs_options(const RunConfig& config) {
     for (const char* name :
          {"skip-generation", "eval-dynamic-batching", "batch-tokens", "validation-every-n-epochs",
           "validation-every-n-steps", "validation-every-n-secs", "max-train-steps",
-          "log-every-n-steps", "log-every-n-secs", "trace"}) {
+          "log-every-n-steps", "log-every-n-secs", "trace", "log-file"}) {
         if (config.given.contains(name))
             throw Error(ErrorKind::config,
                         std::string("--") + name + ": the ladder decides this; leave it out");

@@ -12,6 +12,7 @@
 #include "launcher/rank/gpu_assignment.hpp"
 #include "launcher/rank/job.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
+#include "launcher/text/log_file.hpp"
 #include "launcher/train/training.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/files/own_binary.hpp"
@@ -67,6 +68,7 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
         options.stop_grace_ms.reset();
         return run_process_group(local_ranks(ranks, base), options);
     };
+    LogFile log_file(config.log_file, 0);  // beside rank 0, which writes there, too
     RestartPolicy policy;
     policy.max_restarts = config.max_restarts;
     policy.newest_checkpoint = [&] { return newest_checkpoint_name(config.model_file); };
@@ -80,7 +82,8 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
         std::cerr << program << ": rank " << result.failed_rank << ' '
                   << failure_text(result, after, policy) << std::endl;
     };
-    return exit_code_of(run_with_restarts(run, policy, failed));
+    return log_file.keep(program,
+                         [&] { return exit_code_of(run_with_restarts(run, policy, failed)); });
 }
 
 }  // namespace

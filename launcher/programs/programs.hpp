@@ -11,8 +11,9 @@ namespace lockstep::launcher {
 enum class Load { light, computes };
 
 // Tells the role of standard output. `log`: the run keeps its results elsewhere, and it neither
-// fails nor ends when the log cannot be written or nobody reads it any more.
-enum class Output { answer, log };
+// fails nor ends when the log cannot be written or nobody reads it any more. `only_answer`: the
+// program makes nothing else, so it ends when nobody reads it any more.
+enum class Output { answer, only_answer, log };
 
 // `lockstep NAME` runs this program. run() gets the words after the program's name and returns the
 // exit code. It throws errors.

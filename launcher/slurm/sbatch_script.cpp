@@ -65,6 +65,11 @@ LOCKSTEP_SECRET=${LOCKSTEP_SECRET:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n'
 export LOCKSTEP_SECRET
 )";
 
+constexpr const char* times_line = R"(
+# Each line of the ranks in the job's file has its time.
+export LOCKSTEP_LOG_TIMES=3
+)";
+
 // A trapped signal ends bash's wait early, so the script waits again after each signal. Slurm
 // itself sends TERM to the ranks; the script only has to outlive them.
 constexpr const char* trap_lines = R"(
@@ -147,6 +152,7 @@ std::string sbatch_script(const SlurmJob& spec) {
     add_settings(script, spec);
     add_end(script, spec);
     script += secret_lines;
+    script += times_line;
     if (!spec.setup.empty()) script += "\n";
     for (const std::string& line : spec.setup) script += line + "\n";
     const char* ranks = "\n# One rank for each task; a rank that fails ends them all.\n";

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <system_error>
 
+#include "launcher/text/line_time.hpp"
 #include "launcher/text/unwritten_answer.hpp"
 
 namespace lockstep::launcher {
@@ -30,7 +31,8 @@ void print_at_once(const std::string& line) {
     constexpr int patience_ms = 500;  // a terminal that shows other lines is busy for a moment
     pollfd ready{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&ready, 1, patience_ms) != 1) return;
-    const std::string whole = (isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "") + line + "\n";
+    const std::string time = has_times(TimedStream::error) ? line_time() : "";
+    const std::string whole = (isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "") + time + line + "\n";
     (void)!::write(STDERR_FILENO, whole.data(), whole.size());
 }
 

@@ -3,6 +3,7 @@
 
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/openmp_wait_policy.hpp"
+#include "launcher/text/line_time.hpp"
 
 namespace lockstep::launcher {
 
@@ -34,6 +35,16 @@ comm::Environment shared_variables(const LaunchPlan& plan, int attempt,
     return variables;
 }
 
+// A rank whose streams go to files puts the time before its lines there.
+void ask_for_times(const LaunchPlan& plan, int local, comm::Environment& variables) {
+    if (plan.log_folder.empty()) return;
+    const auto is_kept = [](Sink sink) { return sink == Sink::file || sink == Sink::both; };
+    const StreamSinks& sinks = plan.sinks.at(static_cast<std::size_t>(local));
+    const int streams = (is_kept(sinks.output) ? static_cast<int>(TimedStream::output) : 0) +
+                        (is_kept(sinks.error) ? static_cast<int>(TimedStream::error) : 0);
+    if (streams != 0) variables.try_emplace(log_times_variable, std::to_string(streams));
+}
+
 }  // namespace
 
 std::vector<ProcessSpec> launched_ranks(const LaunchPlan& plan, int attempt,
@@ -48,6 +59,7 @@ std::vector<ProcessSpec> launched_ranks(const LaunchPlan& plan, int attempt,
         const int rank = plan.node_rank * plan.ranks_per_node + local;
         variables["RANK"] = variables["ROLE_RANK"] = std::to_string(rank);
         variables["LOCAL_RANK"] = std::to_string(local);
+        ask_for_times(plan, local, variables);
         if (plan.local_rank_by == LocalRankBy::own_argument) {
             process.command.push_back("--local-rank=" + std::to_string(local));
         }

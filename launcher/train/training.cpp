@@ -17,6 +17,7 @@
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/given_secret.hpp"
 #include "launcher/text/exit_code.hpp"
+#include "launcher/text/log_file.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/continuing_command.hpp"
 #include "launcher/train/training_session.hpp"
@@ -58,6 +59,22 @@ void require_metric(const RunConfig& config, const DataSets& validation) {
                                             "its name out"));
 }
 
+// The files that the run is to write must be nobody's, and each must be another one.
+void require_outputs(const RunConfig& config, const DataSets& test) {
+    require_other_file("--trace", config.trace_file, config.model_file);
+    require_other_file("--log-file", config.log_file, config.model_file);
+    require_other_file("--world-logs", config.world_logs, config.model_file);
+    require_output_file("--trace", config.trace_file, "displayTimeUnit");
+    require_logs(test, config.world_logs);
+    require_different_files("--trace", config.trace_file, "--world-logs", config.world_logs);
+    require_different_files("--log-file", config.log_file, "--trace", config.trace_file);
+    require_different_files("--log-file", config.log_file, "--world-logs", config.world_logs);
+    if (!config.world_logs.empty() && test.sets.empty())
+        throw Error(ErrorKind::config,
+                    "--world-logs writes the rows of the test split, and the data has none; leave "
+                    "it out, or prepare the data with --test");
+}
+
 using ModelOf = std::function<model::ModelConfig(const data::Dataset&)>;
 
 TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf& model_of) {
@@ -75,15 +92,7 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     const DataSets test = sets_with(final_sets(sets, validation), data::format::test_split);
     check_shards(test, data::format::test_split, missing);
     (void)data::tokenizer_of(sets.first());  // throws when it or dataset.json was changed
-    require_other_file("--trace", config.trace_file, config.model_file);
-    require_other_file("--world-logs", config.world_logs, config.model_file);
-    require_output_file("--trace", config.trace_file, "displayTimeUnit");
-    require_logs(test, config.world_logs);
-    require_different_files("--trace", config.trace_file, "--world-logs", config.world_logs);
-    if (!config.world_logs.empty() && test.sets.empty())
-        throw Error(ErrorKind::config,
-                    "--world-logs writes the rows of the test split, and the data has none; leave "
-                    "it out, or prepare the data with --test");
+    require_outputs(config, test);
     std::vector<double> weights = weights_of(config, sets);
     return {std::move(sets), std::move(weights), std::move(validation),
             model,           std::nullopt,       nullptr};
@@ -151,6 +160,32 @@ TrainingPlan check_training(const RunConfig& config, LaunchMode mode, const Shar
     return plan;
 }
 
+namespace {
+
+int train_as_rank(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
+                  const comm::RankInfo& rank_info, StartUp start_up, StopSignal& stop) {
+    Log log(std::cout, verbosity_of(launch), rank_info.rank, rank_name(rank_info), output_kind());
+    if (rank_info.rank == 0)
+        stop.tell([folder = launch.model_file] { return last_checkpoint_text(folder); });
+    std::optional<TrainingStart> start;
+    try {
+        if (rank_info.rank == 0) start = read_start(command, launch, mode, stop.requested(), log);
+    } catch (const Error& error) {
+        if (rank_info.size == 1) throw;
+        return refuse_all(command, launch, rank_info, error);
+    }
+    start_up.ended("data");
+    try {
+        return train_together(command, launch, mode, rank_info, std::move(start_up), stop, log,
+                              std::move(start));
+    } catch (const RefusedByRank0& refused) {
+        constexpr int wrong_request = 2, peer_failed = 3;
+        return refused.code() == wrong_request ? wrong_request : peer_failed;
+    }
+}
+
+}  // namespace
+
 int run_training(const TrainingCommand& command, LaunchMode mode) {
     const auto launch = parse_launch(command.usage, command.args, command.ranks);
     if (!launch) return 0;
@@ -159,24 +194,11 @@ int run_training(const TrainingCommand& command, LaunchMode mode) {
     const comm::RankInfo rank_info = rank_info_of(*launch, mode);
     require_secret(*launch, rank_info);
     start_up.ended("place");
-    Log log(std::cout, verbosity_of(*launch), rank_info.rank, rank_name(rank_info), output_kind());
-    if (rank_info.rank == 0)
-        stop.tell([folder = launch->model_file] { return last_checkpoint_text(folder); });
-    std::optional<TrainingStart> start;
-    try {
-        if (rank_info.rank == 0) start = read_start(command, *launch, mode, stop.requested(), log);
-    } catch (const Error& error) {
-        if (rank_info.size == 1) throw;
-        return refuse_all(command, *launch, rank_info, error);
-    }
-    start_up.ended("data");
-    try {
-        return train_together(command, *launch, mode, rank_info, std::move(start_up), stop, log,
-                              std::move(start));
-    } catch (const RefusedByRank0& refused) {
-        constexpr int wrong_request = 2, peer_failed = 3;
-        return refused.code() == wrong_request ? wrong_request : peer_failed;
-    }
+    require_other_file("--log-file", launch->log_file, launch->model_file);
+    LogFile log_file(launch->log_file, rank_info.rank);
+    return log_file.keep(command.program, [&] {
+        return train_as_rank(command, *launch, mode, rank_info, std::move(start_up), stop);
+    });
 }
 
 }  // namespace lockstep::launcher

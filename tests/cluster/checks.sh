@@ -61,7 +61,7 @@ trained() {
 # The loss on the valid set is that of eight ranks on one machine: the ranks' sums were right.
 same_loss_as_alone() {
     local loss
-    loss=$(grep -m1 -E '^the model with the (best|last) weights' <<< "$output" | sed 's/.*loss \([0-9.]*\).*/\1/')
+    loss=$(grep -m1 -E 'the model with the (best|last) weights' <<< "$output" | sed 's/.*loss \([0-9.]*\).*/\1/')
     awk -v a="$loss" -v b="$(cat "$work/loss")" \
         'BEGIN { d = a - b; exit !(b > 0 && d < 0.002 && d > -0.002) }' \
         || fail "loss $loss, but $(cat "$work/loss") on one machine"

@@ -26,8 +26,8 @@ wait_until() {
     fail "never: $*"
 }
 state_is() { [ "$(squeue --noheader --states=all --jobs "$job" --format=%T)" = "$1" ]; }
-starts() { [ "$(grep -c '^placed by' "$log")" -eq "$1" ]; }
-steps_since_start() { tac "$log" | sed '/^placed by/,$d' | grep -q '^step'; }
+starts() { [ "$(grep -cE '^([0-9T:+-]+ )?placed by' "$log")" -eq "$1" ]; }
+steps_since_start() { tac "$log" | sed -E '/^([0-9T:+-]+ )?placed by/,$d' | grep -qE '^([0-9T:+-]+ )?step'; }
 # trains N: the job's N-th start has made a step.
 trains() { wait_until starts "$1" && wait_until steps_since_start; }
 # Slurm would wait two minutes; sooner than in two seconds a node takes it for the job that ended.

@@ -3,9 +3,11 @@
 // get lost, root without rights, groups that share a folder. Everything works there, or one line
 // says what does not.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/support/faulty_files.hpp"
@@ -44,6 +46,18 @@ Environment with(Environment environment, const std::string& name, const std::st
 void refused(const ProgramResult& run, const std::vector<std::string>& said) {
     says(run, 2, said);
     CHECK(std::ranges::count(run.err, '\n') == 1);
+}
+
+// Returns the files and folders below `folder` whose modes are not those of the umask.
+std::string with_other_modes(const std::string& folder, mode_t mask) {
+    std::string found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        struct stat status {};
+        REQUIRE(::stat(entry.path().c_str(), &status) == 0);
+        const mode_t wanted = (entry.is_directory() ? 0777 : 0666) & ~mask;
+        if ((status.st_mode & 0777) != wanted) found += entry.path().string() + "\n";
+    }
+    return found;
 }
 
 }  // namespace
@@ -144,4 +158,34 @@ TEST_CASE_FIXTURE(Dialogues, "root learns why it may not write") {
         with(faulty_files("squashed/", EACCES), "LOCKSTEP_FAULTY_CALLS", "root=1");
     refused(train(scratch / "squashed", "--max-train-steps 1", squashed),
             {"squashed/run.lock", "Permission denied", "root squash", "run as the owner"});
+}
+
+TEST_CASE_FIXTURE(Dialogues, "a TMPDIR that is of no use is passed over") {
+    // Nothing can be made in /proc. The ladder makes its folder before it looks at the model.
+    const auto run = run_line("lockstep ladder --n-heads 3 --embedding-size 16 --data " + data,
+                              {"", {{"TMPDIR", "/proc"}}, ""});
+    refused(run, {"n-heads"});
+}
+
+TEST_CASE_FIXTURE(Dialogues, "all that a run writes follows the umask") {
+    const std::string bin = fs::path(program_path("lockstep")).parent_path();
+    constexpr mode_t of_a_group = 0002;
+    const std::string shared = scratch / "shared";
+    fs::create_directory(shared);
+    const std::string script =
+        "umask 0002; cd " + shared + " && lockstep prepare --input " + (scratch / "train.txt") +
+        " --valid " + (scratch / "train.txt") +
+        " --out d && distributed_launch --nproc-per-node 2 "
+        "--log-dir logs --redirects 3 lockstep distributed_train --data d" +
+        options +
+        "-mf m --max-train-steps 2 --skip-generation true --trace trace.json "
+        "--log-file run.log && "
+        "lockstep report -mf m --out report.html && lockstep checkpoint convert m converted && "
+        "lockstep eval --data d -mf m --report-filename report.json --skip-generation true";
+    const auto run =
+        run_program({"bash", "-c", script}, {"", {{"PATH", bin + ":" + std::getenv("PATH")}}, ""});
+    says(run, 0, {});
+    CHECK(fs::exists(shared + "/logs/attempt_0/rank_1/stderr.log"));
+    CHECK(fs::exists(shared + "/run.log"));
+    CHECK(with_other_modes(shared, of_a_group) == "");
 }

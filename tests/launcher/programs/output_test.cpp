@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,25 @@ struct Trained : PreparedDialogues {
         REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     }
 };
+
+// Returns the lines of a text that do not begin with a time such as 2026-03-01T12:00:00+01:00.
+std::string untimed(const std::string& text) {
+    static const std::regex time(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d \S.*)");
+    std::istringstream lines(text);
+    std::string found;
+    for (std::string line; std::getline(lines, line);)
+        if (!std::regex_match(line, time)) found += line + "\n";
+    return found;
+}
+
+// Returns the text without the times at the beginnings of its lines.
+std::string without_times(const std::string& text) {
+    constexpr std::size_t time = 26;  // with the blank
+    std::istringstream lines(text);
+    std::string found;
+    for (std::string line; std::getline(lines, line);) found += line.substr(time) + "\n";
+    return found;
+}
 
 }  // namespace
 
@@ -139,4 +160,92 @@ TEST_CASE("ranks that multiprocessing_train started speak under its name") {
     CHECK(run.code != 0);
     CHECK(run.err.find("distributed_train") == std::string::npos);
     CHECK(run.err.find("multiprocessing_train: ") != std::string::npos);
+}
+
+TEST_CASE("--log-file keeps the lines of a run with their times") {
+    const PreparedDialogues prepared;
+    const std::string log = prepared.scratch / "run.log";
+    const std::string base = "train --data " + prepared.data + " -mf " + prepared.model +
+                             " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 ";
+    const std::string train = base + "--log-file " + log + " --max-train-steps ";
+    const auto first = run_line(train + "1");
+    REQUIRE(first.code == 0);
+    const std::string text = read_text(log);
+    CHECK(untimed(text) == "");
+    CHECK(without_times(text) == first.out);
+    CHECK(untimed(first.out) == first.out);
+    SUBCASE("a continued run adds its lines, and nobody need read them") {
+        REQUIRE(by_shell(train + "3 | :").code == 0);
+        const std::string both = read_text(log);
+        REQUIRE(both.starts_with(text));
+        CHECK(both.find("continuing after step 1") != std::string::npos);
+        CHECK(both.find("training ended", text.size()) != std::string::npos);
+    }
+    SUBCASE("the reason of a refusal is there, too") {
+        REQUIRE(run_line(train + "2 --n-heads 3").code == 2);
+        CHECK(read_text(log).substr(text.size()).find(" train: --") != std::string::npos);
+    }
+    SUBCASE("each rank has a file") {
+        const auto two = run_line(
+            "multiprocessing_train --distributed-world-size 2 --verbose --data " + prepared.data +
+            " -mf " + (prepared.scratch / "two") +
+            " --embedding-size 16 --n-layers 1 --ffn-size 16 --max-train-steps 1 --log-file " +
+            log);
+        REQUIRE(two.code == 0);
+        CHECK(read_text(log + ".rank1").find(" rank 1 on ") != std::string::npos);
+        CHECK(untimed(read_text(log + ".rank1")) == "");
+    }
+    SUBCASE("what is no file of its own is refused") {
+        for (const std::string& other :
+             {prepared.data, prepared.model + "/metrics.jsonl", prepared.scratch / "train.txt",
+              std::string("/dev/null"), prepared.scratch / "none/log"}) {
+            const auto run = run_line(base + "--max-train-steps 3 --log-file " + other);
+            CAPTURE(run.err);
+            CHECK(run.code == 2);
+            CHECK(run.err.find("--log-file") != std::string::npos);
+            CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        }
+    }
+}
+
+TEST_CASE("lines that launchers write to files have their times") {
+    const PreparedDialogues prepared;
+    const std::string rank = "lockstep distributed_train --data " + prepared.data +
+                             " --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 "
+                             "--max-train-steps 1 -mf " +
+                             prepared.model;
+    const std::string logs = prepared.scratch / "logs";
+    const auto run = by_shell("distributed_launch --nproc-per-node 2 --log-dir " + logs +
+                              " --redirects 3 " + rank + " --verbose");
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    for (const std::string name : {"rank_0/stdout.log", "rank_1/stdout.log"}) {
+        const std::string text = read_text(logs + "/attempt_0/" + name);
+        CHECK(text.find("training") != std::string::npos);
+        CHECK(untimed(text) == "");
+    }
+    const auto refused = by_shell("LOCKSTEP_LOG_TIMES=2 " + rank + " --n-heads 3");
+    CHECK(refused.code == 2);
+    CHECK(untimed(refused.err) == "");
+    CHECK(untimed(by_shell("LOCKSTEP_LOG_TIMES=2 " + rank + " --max-train-steps 2").out) != "");
+}
+
+TEST_CASE("a program whose lines nobody reads any more ends") {
+    const Trained trained;
+    // Each would work for ten minutes, or wait for ever.
+    const std::string shape = " --device cpu --embedding-size 16 --n-layers 1 --ffn-size 16 ";
+    const std::string ladder =
+        "lockstep ladder --max-train-time 600 --num-epochs 1000000 "
+        "--precision fp32 --threads 1 --distributed-world-size 1 --data " +
+        trained.data + shape;
+    for (const std::string& command :
+         {ladder, "lockstep generate -mf " + trained.model + " < " + (trained.scratch / "fifo"),
+          "lockstep doctor --data-seconds 600 --data " + trained.data}) {
+        CAPTURE(command);
+        const auto run = by_shell("rm -f " + (trained.scratch / "fifo") + "; mkfifo " +
+                                  (trained.scratch / "fifo") + "; sleep 1000 > " +
+                                  (trained.scratch / "fifo") + " & " + "timeout 60 " + command +
+                                  " | head -n 0; echo ${PIPESTATUS[0]}; kill $!");
+        CHECK(run.out.find("124") == std::string::npos);
+        CHECK(std::count(run.err.begin(), run.err.end(), '\n') <= 1);
+    }
 }
