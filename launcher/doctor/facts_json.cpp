@@ -11,6 +11,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Limits, open_files, locked_bytes, processes, 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, bytes, available_bytes, limit_bytes, shared_bytes,
                                    shared_free_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Processor, name, instructions, cores, quota)
+NLOHMANN_JSON_SERIALIZE_ENUM(CoreLimit::Kind, {{CoreLimit::Kind::binding, "binding"},
+                                               {CoreLimit::Kind::control_group, "control group"},
+                                               {CoreLimit::Kind::slurm, "slurm"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CoreLimit, kind, cores, id)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Interface, name, addresses, mbit_per_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, index, name, uuid, pci, bytes, parts, network, network_path,
                                    compute_capability)
@@ -26,9 +30,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CudaPart, version, file, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuSoftware, build, targets, driver, cublas_lt, cudnn, nccl,
                                    glibc)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, local_size, host, source, address,
-                                   probe_port, threads, processor, memory, limits, interfaces,
-                                   infiniband_devices, gpu_direct, gpu_host, cuda_visible_devices,
-                                   visible_gpus, libraries, software)
+                                   probe_port, threads, processor, core_limits, memory, limits,
+                                   interfaces, infiniband_devices, gpu_direct, gpu_host,
+                                   cuda_visible_devices, visible_gpus, libraries, software)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Lookup, host, addresses, name, name_addresses, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Probe, host, address, problem, round_trip_s, clock_ahead_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardFacts, file, problem, missing, rows, rows_read, hash)

@@ -69,18 +69,52 @@ void judge_host(const Facts& facts, const std::string& host, std::vector<Finding
         found.push_back(crowded(facts, all, {cores.begin(), cores.end()}));
 }
 
-void judge_quota(const Facts& facts, std::vector<Finding>& found) {
-    Grouped over(facts, Severity::warns, "cores");
+std::vector<CoreLimit> limits_of(const RankFacts& rank) {
+    std::vector<CoreLimit> limits{binding_limit(rank.host, rank.processor.cores)};
+    limits.insert(limits.end(), rank.core_limits.begin(), rank.core_limits.end());
+    return limits;
+}
+
+struct Quota {
+    double cores = 0;
+    Sharing sharing;
+};
+
+// Returns the control groups with a quota, with their ranks.
+std::map<std::uint64_t, Quota> quotas(const Facts& facts) {
+    std::map<std::uint64_t, Quota> found;
     const auto threads = threads_of(facts);
     for (std::size_t i = 0; i < facts.ranks.size(); ++i) {
-        const double quota = facts.ranks[i].processor.quota;
-        if (quota <= 0 || static_cast<double>(threads[i]) <= quota) continue;
-        over.add(facts.ranks[i].rank,
-                 "the control group allows the time of " + digits(quota) +
-                     (quota == 1 ? " core, for " : " cores, for ") +
-                     counted(threads[i], "thread", "threads"),
-                 "raise the container's CPU limit, or give --threads " +
-                     std::to_string(std::max(1, static_cast<int>(quota))));
+        for (const CoreLimit& limit : facts.ranks[i].core_limits) {
+            if (limit.kind != CoreLimit::Kind::control_group) continue;
+            Quota& quota = found[limit.id];
+            quota.cores = limit.cores;
+            quota.sharing.ranks.push_back(facts.ranks[i].rank);
+            quota.sharing.threads += threads[i];
+        }
+    }
+    return found;
+}
+
+void judge_quota(const Facts& facts, std::vector<Finding>& found) {
+    Grouped over(facts, Severity::warns, "cores");
+    for (const auto& [id, quota] : quotas(facts)) {
+        const auto& [ranks, threads] = quota.sharing;
+        const auto count = static_cast<std::int64_t>(ranks.size());
+        if (static_cast<double>(threads) <= quota.cores) continue;
+        std::string advice = "raise the container's CPU limit";
+        if (count > 1) advice += ", or start fewer ranks in it";
+        if (threads > count)
+            advice +=
+                ", or give --threads " + std::to_string(std::max<std::int64_t>(
+                                             1, static_cast<std::int64_t>(quota.cores) / count));
+        for (const int rank : ranks)
+            over.add(rank,
+                     "the control group allows the time of " + digits(quota.cores) +
+                         (quota.cores == 1 ? " core, for " : " cores, for ") +
+                         counted(threads, "thread", "threads") +
+                         (count > 1 ? " of " + std::to_string(count) + " ranks" : ""),
+                     advice);
     }
     append(found, over.findings());
 }
@@ -88,16 +122,13 @@ void judge_quota(const Facts& facts, std::vector<Finding>& found) {
 }  // namespace
 
 std::vector<std::int64_t> threads_of(const Facts& facts) {
-    std::map<std::pair<std::string, Cores>, std::int64_t> ranks;
-    for (const RankFacts& one : facts.ranks) ++ranks[{one.host, one.processor.cores}];
-    std::map<std::pair<std::string, Cores>, std::int64_t> before;
+    std::vector<std::vector<CoreLimit>> limits;
+    for (const RankFacts& one : facts.ranks) limits.push_back(limits_of(one));
+    const std::vector<ThreadShare> shares = thread_shares(limits);
     std::vector<std::int64_t> threads;
-    for (const RankFacts& one : facts.ranks) {
-        const std::pair key{one.host, one.processor.cores};
-        const auto cores = static_cast<std::int64_t>(one.processor.cores.size());
-        const std::int64_t more = before[key]++ < cores % ranks[key] ? 1 : 0;
-        const std::int64_t share = std::max<std::int64_t>(1, cores / ranks[key] + more);
-        threads.push_back(one.threads > 0 ? one.threads : share);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const std::int64_t asked = facts.ranks[i].threads;
+        threads.push_back(asked > 0 ? asked : shares[i].threads);
     }
     return threads;
 }

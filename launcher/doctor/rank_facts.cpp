@@ -58,6 +58,8 @@ RankFacts rank_facts(const comm::RankInfo& rank_info, const Request& request) {
     facts.source = comm::name(rank_info.source);
     facts.threads = request.threads;
     facts.processor = processor();
+    facts.core_limits = core_limits(comm::process_environment());
+    facts.core_limits.erase(facts.core_limits.begin());
     facts.memory = memory();
     facts.limits = limits();
     facts.interfaces = interfaces();

@@ -10,6 +10,7 @@
 #include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
 
@@ -36,6 +37,7 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     if (config.dict_lower)
         config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
     if (config.overwrite) config.options.existing = data::Existing::overwrite;
+    if (config.options.threads == 0) config.options.threads = usable_cores();
     return config;
 }
 

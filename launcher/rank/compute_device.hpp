@@ -51,7 +51,8 @@ struct ComputeDevice {
     std::optional<GpuAssignment> gpu;  // none: the CPU
     train::Precision precision = train::Precision::fp32;
     int threads = 1;
-    model::GpuSettings settings;  // settings of the GPU
+    std::string threads_from = {};  // what they were counted from; empty: --threads or the binding
+    model::GpuSettings settings;    // settings of the GPU
 
     // Returns "cpu" or the GPU's name.
     std::string name() const { return gpu ? gpu->identity.name : "cpu"; }

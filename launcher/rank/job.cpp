@@ -70,7 +70,11 @@ Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const Sha
     const Gpus gpus = gpus_for(launch);
     const auto gpu = choose_gpu(launch, rank_info, gpus);
     // This comes before other threads exist, because they inherit the binding.
-    if (gpu) bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
+    std::vector<CoreLimit> limits = core_limits(comm::process_environment());
+    if (gpu) {
+        bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
+        limits.front() = binding_limit(comm::host_name(), bound_cores());
+    }
     comm::tell_nccl(launch.comm.interface);
     Job job;
     job.rank_info = rank_info;
@@ -84,9 +88,11 @@ Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const Sha
     job.notes = std::move(world.notes);
     if (const std::string why = why_on_cpu(config, rank_info, gpus); !why.empty())
         job.notes.push_back(why);
-    const int share = share_of_cores(*job.communicator);
+    const ThreadShare share = share_of_cores(limits, *job.communicator);
     device.gpu = gpu;
-    device.threads = config.threads > 0 ? static_cast<int>(config.threads) : share;
+    device.threads = config.threads > 0 ? static_cast<int>(config.threads) : share.threads;
+    // multiprocessing_train gives its ranks --threads, by the same count.
+    if (is_counted_from(share, device.threads)) device.threads_from = counted_from(share);
     device.precision = agree_on_precision(config.precision, gpu, *job.communicator);
     device.settings = gpu_settings(config, gpu);
     device.settings.backend = world.backend;

@@ -238,8 +238,9 @@ EvaluatorParts TrainingSession::evaluator_parts() {
 void TrainingSession::announce() const {
     const auto& rank_info = job_.rank_info;
     const ComputeDevice& device = job_.device;
-    const std::string cores =
-        std::to_string(device.threads) + (device.threads == 1 ? " core" : " cores");
+    const std::string cores = std::to_string(device.threads) +
+                              (device.threads == 1 ? " core" : " cores") +
+                              (device.threads_from.empty() ? "" : " (" + device.threads_from + ")");
     log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters in " +
               train::name(device.precision) + " on " + std::to_string(rank_info.size) +
               (rank_info.size == 1 ? " rank x " : " ranks x ") +

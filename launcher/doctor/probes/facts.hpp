@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launcher/host/host_facts.hpp"
+#include "launcher/rank/core_limits.hpp"
 #include "model/tensor_core_shapes.hpp"
 
 // The doctor's facts are plain values. Separate parts collect, judge and print them.
@@ -39,6 +40,7 @@ struct RankFacts {
     int probe_port = 0;        // the port that answers the other hosts' probes
     std::int64_t threads = 0;  // threads that the run asks for; 0: its share of the cores
     Processor processor;
+    std::vector<CoreLimit> core_limits;  // besides the binding
     Memory memory;
     Limits limits;
     std::vector<Interface> interfaces;

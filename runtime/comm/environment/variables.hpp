@@ -8,7 +8,7 @@
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 
-// Only rank_info.cpp and slurm_variables.cpp include this file.
+// Only rank_info.cpp, slurm_cores.cpp and slurm_variables.cpp include this file.
 namespace lockstep::comm {
 
 // Reads variables of one environment; an empty variable counts as missing. Throws kind config for a

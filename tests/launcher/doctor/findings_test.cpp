@@ -60,9 +60,23 @@ TEST_CASE("options that contradict what is there") {
 }
 
 TEST_CASE("cores: too many threads, one core for two ranks, bindings that overlap, a quota") {
+    const auto with_quota = [](Facts& facts, std::int64_t threads) {
+        for (auto& one : facts.ranks) {
+            one.core_limits = {
+                {CoreLimit::Kind::control_group, 1.5, static_cast<std::uint64_t>(one.rank)}};
+            one.threads = threads;
+        }
+    };
     found(Severity::warns, "every rank on n1, n2", "time of 1.5 cores, for 2 threads",
+          [&](Facts& facts) { with_quota(facts, 2); });
+    Facts counted = sound_facts();
+    with_quota(counted, 0);
+    CHECK(threads_of(counted) == std::vector<std::int64_t>{1, 1, 1, 1});
+    CHECK(judge(counted).empty());
+    found(Severity::warns, "rank 2, 3 on n2", "time of 1.5 cores, for 2 threads of 2 ranks",
           [](Facts& facts) {
-              for (auto& one : facts.ranks) one.processor.quota = 1.5;
+              for (const int rank : {2, 3})
+                  facts.ranks[rank].core_limits = {{CoreLimit::Kind::control_group, 1.5, 7}};
           });
     found(Severity::warns, "rank 2, 3 on n2", "all bound to the same single core 5",
           [](Facts& facts) {

@@ -8,30 +8,14 @@
 #include "launcher/host/control_group.hpp"
 #include "launcher/host/gpu_direct.hpp"
 #include "launcher/text/units.hpp"
-#include "tests/support/files.hpp"
+#include "tests/launcher/host/fake_root.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep::launcher;
 using namespace lockstep::tests;
 
-namespace {
-
-// A /proc and a /sys of the test's own.
-struct Root {
-    ScratchFolder folder;
-    std::string path = folder / "root";
-
-    void file(const std::string& name, const std::string& text) const {
-        const std::string full = path + name;
-        std::filesystem::create_directories(std::filesystem::path(full).parent_path());
-        write_text(full, text);
-    }
-};
-
-}  // namespace
-
 TEST_CASE("the processor's name and those of its instructions that matter") {
-    const Root root;
+    const FakeRoot root;
     root.file("/proc/cpuinfo",
               "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu avx avx2 avx512f avx512_bf16 "
               "amx_bf16 amx_tile\n\nprocessor\t: 1\nflags\t\t: fpu\n");
@@ -43,7 +27,7 @@ TEST_CASE("the processor's name and those of its instructions that matter") {
 }
 
 TEST_CASE("control groups of version 2: the tightest limit on the way up counts") {
-    const Root root;
+    const FakeRoot root;
     root.file("/proc/self/cgroup", "0::/slurm/job_7/step_0\n");
     CHECK(control_group_bytes(root.path) == unlimited);
     root.file("/sys/fs/cgroup/slurm/job_7/step_0/memory.max", "max\n");
@@ -60,7 +44,7 @@ TEST_CASE("control groups of version 2: the tightest limit on the way up counts"
 }
 
 TEST_CASE("control groups of version 1, and of a container that shows its own as the root") {
-    const Root root;
+    const FakeRoot root;
     root.file("/proc/self/cgroup",
               "9:name=systemd:/\n4:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n");
     root.file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "536870912\n");
@@ -80,7 +64,7 @@ TEST_CASE("control groups of version 1, and of a container that shows its own as
 }
 
 TEST_CASE("this machine's interfaces, with the speed that they say") {
-    const Root root;
+    const FakeRoot root;
     root.file("/sys/class/net/lo/speed", "25000\n");
     root.file("/sys/class/infiniband/mlx5_0/node_guid", "0\n");
     bool loopback = false;
@@ -95,7 +79,7 @@ TEST_CASE("this machine's interfaces, with the speed that they say") {
 }
 
 TEST_CASE("how far the nearest network device is from a GPU, and what lets it reach the memory") {
-    const Root root;
+    const FakeRoot root;
     CHECK(gpu_direct(root.path) == "none");
     CHECK(nearest_network_device("0000:1A:00.0", root.path).name.empty());
     const std::string devices = root.path + "/sys/devices/";
