@@ -85,6 +85,7 @@ Memory memory(const std::string& root) {
     Memory found;
     found.bytes = kilobytes(value_of(meminfo, "MemTotal"));
     found.available_bytes = kilobytes(value_of(meminfo, "MemAvailable"));
+    found.swap_bytes = kilobytes(value_of(meminfo, "SwapTotal"));
     found.limit_bytes = control_group_bytes(root);
     if (found.limit_bytes >= found.bytes) found.limit_bytes = unlimited;
     if (found.limit_bytes != unlimited) found.limit_free_bytes = control_group_free_bytes(root);

@@ -20,6 +20,7 @@ struct Memory {
     std::int64_t limit_bytes = unlimited;                  // the limit of the control group
     std::int64_t shared_bytes = 0, shared_free_bytes = 0;  // /dev/shm; 0: there is none
     std::int64_t limit_free_bytes = unlimited;             // what is left of the limit
+    std::int64_t swap_bytes = 0;                           // the host's
 };
 
 struct Processor {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "launcher/memory/cpu_memory_check.hpp"
 #include "launcher/memory/host_memory_check.hpp"
 #include "launcher/memory/planned_rank.hpp"
 #include "launcher/plan/run_plan.hpp"
@@ -14,33 +15,6 @@
 namespace lockstep::launcher {
 
 namespace {
-
-plan::RunPlan planned(RunConfig asked, const model::RecomputePlan& recompute, plan::Scope scope) {
-    asked.recompute = recompute;
-    return plan::plan_run(asked, scope);
-}
-
-// Returns nothing where no plan can be made, because training does not need one.
-std::optional<plan::RunPlan> tried(const RunConfig& asked, const model::RecomputePlan& recompute,
-                                   plan::Scope scope) {
-    try {
-        return planned(asked, recompute, scope);
-    } catch (const Error&) {
-        return std::nullopt;
-    }
-}
-
-// Plans without an epoch when the index cannot be read.
-std::optional<plan::RunPlan> first_epoch(const RunConfig& asked,
-                                         const model::RecomputePlan& recompute) {
-    auto plan = tried(asked, recompute, plan::Scope::first_epoch);
-    if (plan) return plan;
-    RunConfig without_data = asked;
-    without_data.data.clear();
-    without_data.batch = {};
-    without_data.vocabulary = asked.model.vocabulary;
-    return tried(without_data, recompute, plan::Scope::whole);
-}
 
 // Returns what this rank takes of its host's memory. Every rank that shares copies its part.
 HostNeed host_need(const plan::RunPlan& plan, const train::ZeroOptions& zero,
@@ -73,14 +47,17 @@ std::string too_small(const plan::RunPlan& plan, std::int64_t free) {
 std::int64_t activations_to_reserve(const RunConfig& given, const model::ModelConfig& model,
                                     const model::RecomputePlan& recompute, const Job& job,
                                     Log& log) {
-    if (!job.device.gpu) return 0;
+    if (!job.device.gpu) {
+        require_cpu_memory(given, model, recompute, job);
+        return 0;
+    }
     const RunConfig asked = planned_rank(given, model, job);
     const std::int64_t free = asked.memory_bytes;
-    const auto plan = first_epoch(asked, recompute);
+    const auto plan = plan_first_epoch(asked, recompute);
     const bool fits = !plan || !plan->epoch || plan->certain_bytes() <= free;
     if (sum_over_ranks(*job.communicator, fits ? 0 : 1) > 0) {
         // It must not throw: the other ranks wait in refuse_together().
-        const auto whole = fits ? plan : tried(asked, recompute, plan::Scope::whole);
+        const auto whole = fits ? plan : plan_if_possible(asked, recompute, plan::Scope::whole);
         refuse_together(
             *job.communicator, job.rank_info, fits ? Teller::another : Teller::this_rank,
             Error(ErrorKind::config, fits ? "another rank has no room for this run on its GPU"

@@ -2,6 +2,7 @@
 #include "launcher/plan/epoch_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "data/batching/joined_stores.hpp"
 #include "data/storage/length_index.hpp"
@@ -79,6 +80,22 @@ EpochPlan plan_epoch(data::RowStore& store, std::span<const data::SplitInfo> spl
                                                static_cast<double>(options.lanes));
     }
     return plan;
+}
+
+train::BatchShape met_for_certain(const EpochPlan& plan, std::int64_t batches) {
+    std::vector<std::pair<train::BatchShape, std::int64_t>> shapes(plan.shapes.begin(),
+                                                                   plan.shapes.end());
+    const auto tokens = [](const auto& one) {
+        return one.first.source_total + one.first.target_total;
+    };
+    std::ranges::stable_sort(shapes, {}, tokens);
+    train::BatchShape met;
+    for (const auto& [shape, count] : shapes) {
+        if (batches <= 0) break;
+        met = shape;
+        batches -= count;
+    }
+    return met;
 }
 
 EpochPlan plan_epoch(std::span<const data::Dataset> datasets, const data::BatchRules& rules,

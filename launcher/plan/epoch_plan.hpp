@@ -36,4 +36,8 @@ EpochPlan plan_epoch(data::RowStore& store, std::span<const data::SplitInfo> spl
 EpochPlan plan_epoch(std::span<const data::Dataset> datasets, const data::BatchRules& rules,
                      const EpochOptions& options);
 
+// Returns the shape that a rank meets for certain, it or one with more tokens, when it gets
+// `batches` of these micro-batches, whichever they are. It is empty if `batches` is 0.
+train::BatchShape met_for_certain(const EpochPlan& plan, std::int64_t batches);
+
 }  // namespace lockstep::launcher::plan

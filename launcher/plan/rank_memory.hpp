@@ -79,6 +79,12 @@ public:
     // Returns the extra host memory when the device has its own: the copy that checkpoints are
     // written from.
     std::int64_t host_bytes() const;
+    // Returns the copy that checkpoints are written from, wherever it is.
+    std::int64_t copy_bytes() const;
+    std::int64_t lane_sum_bytes() const noexcept {
+        return static_cast<std::int64_t>(weights_.lane_sums);
+    }
+    std::int64_t reply_bytes() const;  // weights that only replies need
     // Returns the pinned host memory that --offload optimizer takes.
     std::int64_t pinned_bytes() const;
     // Returns the bytes that the rank that sends the most sends to others in a step.
@@ -87,9 +93,7 @@ public:
 private:
     std::int64_t narrow_sum_bytes() const;
     std::int64_t memory_bias_bytes() const;
-    std::int64_t reply_bytes() const;
     std::int64_t all_nccl_bytes() const;
-    std::int64_t copy_bytes() const;
     bool adds_in_order() const noexcept;
     // Tells whether every micro-batch of the first rank overwrites the gradients, in flat memory.
     bool each_overwrites() const noexcept;

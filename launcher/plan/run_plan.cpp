@@ -82,7 +82,9 @@ public:
         const RankMemory memory = memory_with(plan_.recompute);
         plan_.host_bytes = memory.host_bytes();
         plan_.pinned_bytes = memory.pinned_bytes();
-        if (plan_.epoch) plan_.epoch->largest = memory.training(epoch_shapes_);
+        plan_.varying = {rows_bytes_, memory.lane_sum_bytes(), memory.copy_bytes(),
+                         memory.reply_bytes()};
+        if (plan_.epoch) add_activations(memory);
         plan_.batch = quick ? plan_.epoch->largest : largest(memory);
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
         plan_.sent = memory.traffic();
@@ -292,7 +294,30 @@ private:
             launched.insert(memory.launched(shape));
         }
         facts.shapes = static_cast<std::int64_t>(launched.size());
+        rank_batches_ = batches_of_rank(facts);
+        met_for_certain_ = met_for_certain(epoch, rank_batches_);
         plan_.epoch = facts;
+    }
+
+    void add_activations(const RankMemory& memory) {
+        EpochFacts& epoch = *plan_.epoch;
+        epoch.largest = memory.training(epoch_shapes_);
+        const bool all = rank_batches_ >= epoch.micro_batches;
+        if (rank_batches_ > 0)
+            epoch.on_every_rank =
+                all ? epoch.largest.activations : memory.training({met_for_certain_}).activations;
+    }
+
+    // Returns how many of the planned micro-batches each rank gets at least.
+    std::int64_t batches_of_rank(const EpochFacts& epoch) const {
+        const train::RunLimits& limits = config_.train.limits;
+        if (lanes() < plan_.ranks) return 0;  // ranks divide micro-batches
+        auto batches = static_cast<double>(epoch.micro_batches / plan_.ranks);
+        if (limits.num_epochs > 0) batches *= std::min(limits.num_epochs, 1.0);
+        if (limits.max_train_steps > 0)
+            batches = std::min(batches, static_cast<double>(limits.max_train_steps) *
+                                            static_cast<double>(lanes() / plan_.ranks));
+        return static_cast<std::int64_t>(batches);
     }
 
     void add_size() {
@@ -346,6 +371,8 @@ private:
     EvaluationRows evaluation_rows_;
     BatchMemory evaluated_;
     std::int64_t rows_bytes_ = 0;
+    std::int64_t rank_batches_ = 0;  // of the planned micro-batches
+    train::BatchShape met_for_certain_;
     RunPlan plan_;
 };
 

@@ -21,6 +21,7 @@ struct EpochFacts {
     std::int64_t tokens = 0, filler = 0;        // totals of the planned rows
     std::int64_t shapes = 0;                    // different shapes of the device's work
     BatchMemory largest;                        // maximum over its micro-batches
+    std::int64_t on_every_rank = 0;             // activations that each rank takes for certain
 };
 
 // Describes an option that sizes batches: its name, its requested value and the largest value that
@@ -41,6 +42,14 @@ struct LevelMemory {
 struct StageMemory {
     int stage = 0;
     std::int64_t total = 0, sent = 0;
+};
+
+// Bytes of RunPlan::parts on the CPU that a rank may take less of than the one that is planned.
+struct VaryingBytes {
+    std::int64_t rows_ahead = 0;
+    std::int64_t lane_sums = 0;  // the planned rank has the most lanes
+    std::int64_t copy = 0;       // without --zero only rank 0 writes checkpoints
+    std::int64_t replies = 0;    // only while replies are generated
 };
 
 struct RunPlan {
@@ -67,6 +76,7 @@ struct RunPlan {
     std::vector<StageMemory> stages;  // empty: one rank, adafactor or a quick plan
     std::int64_t host_bytes = 0;      // extra host memory when the device has its own
     std::int64_t pinned_bytes = 0;    // more of it, which --offload optimizer pins
+    VaryingBytes varying;
     BatchSize size;
     std::optional<EpochFacts> epoch;  // empty: there is no data
     std::vector<model::SlowShape> slow_shapes;

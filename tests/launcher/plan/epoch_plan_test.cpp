@@ -52,6 +52,24 @@ EpochPlan loaded(const Dataset& dataset, const StepLoaderOptions& options) {
 
 }  // namespace
 
+TEST_CASE("of so many micro-batches a rank meets the last of the smallest ones, or a larger one") {
+    const auto shape = [](std::int64_t source, std::int64_t target) {
+        return train::BatchShape{source, target, 1};
+    };
+    EpochPlan plan;
+    plan.shapes = {{shape(1, 9), 1}, {shape(2, 2), 3}, {shape(5, 1), 2}};  // 10, 4 and 6 tokens
+    const auto tokens = [&](std::int64_t batches) {
+        const train::BatchShape met = met_for_certain(plan, batches);
+        return met.source_total + met.target_total;
+    };
+    CHECK(tokens(0) == 0);
+    CHECK(tokens(1) == 4);
+    CHECK(tokens(3) == 4);
+    CHECK(tokens(4) == 6);
+    CHECK(tokens(6) == 10);
+    CHECK(tokens(7) == 10);
+}
+
 TEST_CASE("an epoch's plan is what the loader gives, shape by shape") {
     const Written data;
     const SplitInfo& split = data.dataset.split("train");

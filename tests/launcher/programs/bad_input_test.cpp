@@ -109,6 +109,15 @@ TEST_CASE("options that do not exist or contradict each other") {
     CHECK_FALSE(fs::exists(prepared.model));
 }
 
+TEST_CASE("a run for which no host has the memory") {
+    const Prepared data;
+    const auto run = run_line("train --data " + data.data + " -mf " + data.model +
+                              " --embedding-size 16384 --ffn-size 65536 --n-layers 64 --n-heads 64"
+                              " --device cpu --max-train-steps 2 --threads 1");
+    refused(run, {"this run takes at least ", "take a smaller model"});
+    CHECK_FALSE(fs::exists(data.model));
+}
+
 TEST_CASE("a GPU that is not there, and what only GPUs can do") {
     ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
     const Prepared prepared;
