@@ -76,6 +76,11 @@ void require_text_line(std::string_view line, const std::string& path, std::size
     if (!text)
         throw_bad_line(path, number,
                        "not UTF-8 text; a SentencePiece model needs --tokenizer sentencepiece");
+    // Python would end the line here, and a token writes it as \r.
+    if (line.find('\r') != std::string_view::npos)
+        throw_bad_line(path, number,
+                       "a carriage return inside of the line; if lines end so, convert the file "
+                       "with tr '\\r' '\\n'");
 }
 
 }  // namespace
@@ -107,7 +112,7 @@ Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
     dictionary.add_specials();
     std::string line;
     for (std::size_t number = 1; read_line(file, line, path, number); ++number) {
-        if (!line.empty() && line.back() == '\r') line.pop_back();
+        line.resize(line.find_last_not_of('\r') + 1);
         require_text_line(line, path, number);
         const std::string_view all = line;
         const std::size_t tab = all.find('\t');

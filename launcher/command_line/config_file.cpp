@@ -8,6 +8,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/core/text_start.hpp"
 
 namespace lockstep::launcher {
 
@@ -107,6 +108,18 @@ bool needs_quotes(const std::string& value) {
            trimmed(value) != value;
 }
 
+// A text of an old Mac is one line, and only its first option would be seen.
+void require_one_line(std::string_view line, const std::string& where) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.find('\r') != std::string_view::npos)
+        throw Error(ErrorKind::config,
+                    where +
+                        "a carriage return inside of the line; if lines end so, convert the "
+                        "file with tr '\\r' '\\n'");
+    if (line.find('\0') != std::string_view::npos)
+        throw Error(ErrorKind::config, where + "a NUL byte; is this a text file?");
+}
+
 }  // namespace
 
 std::vector<ConfigLine> read_config_lines(const std::string& text, const std::string& path) {
@@ -118,14 +131,14 @@ std::vector<ConfigLine> read_config_lines(const std::string& text, const std::st
                 ": is larger than 4 MiB, which is too much for lines `name = value`; is it the "
                 "right file?");
     std::vector<ConfigLine> lines;
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors write it
-    std::istringstream in(text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size())
-                                                            : text);
+    const std::size_t end = text.find_last_not_of(end_of_dos_text) + 1;
+    std::istringstream in(text.substr(0, end).erase(0, mark_bytes(text, path)));
     std::size_t number = 0;
     for (std::string line; std::getline(in, line);) {
         ++number;
-        if (bare(line).empty()) continue;
         const std::string where = path + ":" + std::to_string(number) + ": ";
+        require_one_line(line, where);
+        if (bare(line).empty()) continue;
         const std::size_t equals = line.find('=');
         std::string name = trimmed(line.substr(0, equals));
         if (equals == std::string::npos || name.empty())

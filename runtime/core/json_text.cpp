@@ -6,6 +6,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/core/text_start.hpp"
 
 namespace lockstep {
 namespace {
@@ -41,6 +42,7 @@ std::string json_excess(std::string_view text) {
 
 std::string read_json_text(const std::string& path, const std::string& complaint) {
     std::string text = read_file(path, complaint);
+    text.erase(0, mark_bytes(text, path));
     const std::string excess = json_excess(text);
     if (!excess.empty()) throw Error(ErrorKind::data, path + ": is damaged: " + excess);
     return text;

@@ -6,6 +6,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/core/text_start.hpp"
 
 namespace lockstep {
 
@@ -52,9 +53,8 @@ private:
     std::string line_;          // empty if it is too long to be kept
 };
 
-}  // namespace
-
-bool read_line(std::istream& in, std::string& line, const std::string& path, std::uint64_t number) {
+bool read_whole_line(std::istream& in, std::string& line, const std::string& path,
+                     std::uint64_t number) {
     line.clear();
     for (char part[4096];;) {
         in.getline(part, sizeof part);
@@ -72,6 +72,16 @@ bool read_line(std::istream& in, std::string& line, const std::string& path, std
         if (!line.empty()) in.clear(std::ios::eofbit);
         return !line.empty();
     }
+}
+
+}  // namespace
+
+bool read_line(std::istream& in, std::string& line, const std::string& path, std::uint64_t number) {
+    if (!read_whole_line(in, line, path, number)) return false;
+    if (number == 1) line.erase(0, mark_bytes(line, path));
+    if (!in.eof()) return true;
+    line.resize(line.find_last_not_of(end_of_dos_text) + 1);
+    return !line.empty();
 }
 
 void for_each_line(const std::string& path, const std::function<void(std::string_view)>& action) {

@@ -14,7 +14,9 @@ namespace lockstep {
 constexpr std::size_t longest_text_line_bytes = std::size_t{1} << 20;
 
 // Reads a line as std::getline does, but throws the data error "path:number: ..." for one that is
-// longer, before it takes more memory than that. `number` counts from 1.
+// longer, before it takes more memory than that. `number` counts from 1. A byte order mark before
+// the first line and a Ctrl-Z at the end of the text are left out, as they are no part of it; what
+// mark_bytes() refuses is refused at the first line.
 bool read_line(std::istream& in, std::string& line, const std::string& path, std::uint64_t number);
 
 // No run writes longer lines, so they are not kept in memory.

@@ -160,3 +160,16 @@ TEST_CASE("a folder whose name has a comment sign is the one that a dumped run t
     CHECK(run.code == 0);
     CHECK(run.out == "data = d\nmodel-file = \"exp#2\"\nnum-epochs = 1\n");
 }
+
+TEST_CASE("a file of Windows, DOS or an old Mac is read or refused, and nothing of it is lost") {
+    CHECK(value_of("\xEF\xBB\xBFseed = 1\r\n") == "1");
+    CHECK(value_of("seed = 1\r\n\x1A") == "1");
+    CHECK(value_of("\xEF\xBB\xBFseed = 1\x1A\x1A") == "1");
+    CHECK(read_config_lines("\xEF\xBB\xBF", "c.ini").empty());
+    CHECK(read_config_lines("\x1A", "c.ini").empty());
+    CHECK(refusal("# old\rseed = 1\r").starts_with("c.ini:1: a carriage return inside"));
+    CHECK(refusal("seed = 1\nlr = 2\rbs = 3\n").starts_with("c.ini:2: a carriage return inside"));
+    CHECK(refusal(std::string("seed = 1\0\n", 10)).starts_with("c.ini:1: a NUL byte"));
+    CHECK_THROWS_WITH_AS(read_config_lines(std::string("\xFF\xFEs\0", 4), "c.ini"),
+                         doctest::Contains("c.ini: is UTF-16"), Error);
+}

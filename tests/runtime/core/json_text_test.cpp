@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "runtime/core/json_names.hpp"
 #include "runtime/core/json_object.hpp"
 #include "tests/support/files.hpp"
 
@@ -86,4 +87,22 @@ TEST_CASE("a member that is not as it must be is named with its place and its ra
     const Json array = Json::array();
     CHECK(complaint([&] { JsonObject(array, origin); }) ==
           "x.json: is damaged: not a JSON object; restore it");
+}
+
+TEST_CASE("a name that an object has twice is found, at any depth and in any order") {
+    CHECK(repeated_name(R"({"a":1,"b":{"a":2},"c":[{"a":1},{"a":2}],"d":"a:","e":"x\"a\": "})")
+              .empty());
+    CHECK(repeated_name(R"({"a":1,"b":2,"a" : 3})") == "a");
+    CHECK(repeated_name(R"([{"x":{"k":1,"l":2,"k":[]}}])") == "k");
+    CHECK(repeated_name(R"({"a":{"b":1},"b":1,"a":2})") == "a");
+    CHECK(repeated_name("").empty());
+    CHECK(repeated_name("}{\"").empty());
+}
+
+TEST_CASE("a JSON file with a byte order mark is read, one in UTF-16 is named") {
+    const tests::ScratchFolder folder;
+    tests::write_text(folder / "m.json", "\xEF\xBB\xBF{}");
+    CHECK(read_json_text(folder / "m.json") == "{}");
+    tests::write_text(folder / "w.json", std::string("\xFF\xFE{\0}\0", 6));
+    CHECK_THROWS_WITH_AS(read_json_text(folder / "w.json"), doctest::Contains("is UTF-16"), Error);
 }

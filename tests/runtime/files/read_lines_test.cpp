@@ -84,3 +84,20 @@ TEST_CASE("lines of a file come one by one, without one that has no end or is to
                          refused.c_str(), Error);
     CHECK_THROWS_AS(for_each_line(scratch.path(), [](std::string_view) {}), Error);
 }
+
+TEST_CASE(
+    "a byte order mark and a Ctrl-Z at the end are no part of a text, and UTF-16 is refused") {
+    using Lines = std::vector<std::string>;
+    CHECK(lines_of("\xEF\xBB\xBF"
+                   "a\n\xEF\xBB\xBF"
+                   "b\n") == Lines{"a",
+                                   "\xEF\xBB\xBF"
+                                   "b"});
+    CHECK(lines_of("\xEF\xBB\xBF").empty());
+    CHECK(lines_of("a\r\n\x1A") == Lines{"a\r"});
+    CHECK(lines_of("a\x1A\x1A") == Lines{"a"});
+    CHECK(lines_of("a\x1A\nb") == Lines{"a\x1A", "b"});
+    for (const std::string& text :
+         {std::string("\xFF\xFEh\0i\0\n\0", 8), std::string("h\0i\0\n\0", 6)})
+        CHECK_THROWS_WITH_AS(lines_of(text), doctest::Contains("text: is UTF-16"), Error);
+}
