@@ -29,8 +29,9 @@ void build_dict(const PrepareOptions& options, Log& log) {
                             : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     // The folder is never committed: it is removed with the object.
     const OutputDirectory work(path + ".build", Existing::overwrite);
-    Warnings warnings(log);
+    Warnings warnings;
     const auto tokenizer = build_tokenizer(building, {}, threads, work.partial(), warnings, log);
+    warnings.write(log);
     tokenizer->save(work.partial());
     std::error_code problem;
     const std::string built = work.partial() + "/" + read_tokenizer_file(work.partial()).file;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/encoded_chunk.hpp"
 
+#include <algorithm>
+
 #include "data/text/plain_text.hpp"
+#include "data/tokenizers/written_words.hpp"
 #include "runtime/core/philox.hpp"
 
 namespace lockstep::data {
@@ -10,6 +13,35 @@ namespace {
 // A longer episode would fill the disk if every context contains the whole history.
 constexpr std::size_t longest_episode_turns = 10'000;
 
+constexpr std::string_view changed_text =
+    "the SentencePiece model replaces characters or spaces of this text, so that it does not come "
+    "back as it was";
+
+constexpr std::string_view special_word =
+    "the word @ has the name of a special token; in a text it is an unknown word, and not that "
+    "token";
+
+void warn_of_specials(const TextChunk& chunk, const Tokenizer& tokenizer, Warnings& warnings) {
+    SourceLine line{&chunk.path, chunk.first_line};
+    std::size_t counted = 0;
+    find_specials(tokenizer, chunk.text, [&](std::string_view name, std::size_t offset) {
+        const auto between = std::string_view(chunk.text).substr(counted, offset - counted);
+        line.line += static_cast<std::uint64_t>(std::count(between.begin(), between.end(), '\n'));
+        counted = offset;
+        warnings.add(special_word, line, name);
+    });
+}
+
+void warn_of_changed_lines(const TextChunk& chunk, const Tokenizer& tokenizer, Warnings& warnings) {
+    if (!normalizes(tokenizer)) return;
+    std::vector<std::int32_t> ids;
+    for_each_line(chunk, [&](std::string_view text, const SourceLine& source_line) {
+        ids.clear();
+        tokenizer.encode(text, ids);
+        if (tokenizer.decode(ids) != text) warnings.add(changed_text, source_line);
+    });
+}
+
 // The ids of an episode are text, delimiter, label, delimiter, text, ...: each context is a range
 // of them that ends with its text.
 class EpisodeEncoder final : public TurnSink {
@@ -17,21 +49,21 @@ public:
     EpisodeEncoder(const Tokenizer& tokenizer, const EncodeSettings& settings, std::uint32_t file,
                    EncodedChunk& out)
         : tokenizer_(tokenizer), settings_(settings), file_(file), out_(out) {
-        tokenizer.encode(settings.read.delimiter, delimiter_);
+        encode_delimiter(tokenizer, settings.read.delimiter, delimiter_);
     }
 
     void begin_episode() override { utterances_.clear(); }
 
     void turn(std::string_view text, std::span<const std::string_view> labels,
               const SourceLine& source_line) override {
-        append(text);
+        append(text, source_line);
         if (labels.empty()) return;
         if (settings_.read.history_size <= 0 && utterances_.size() > 2 * longest_episode_turns)
             throw_bad_text(source_line,
                            "an episode of more than " + std::to_string(longest_episode_turns) +
                                " turns; mark where episodes end, or set --history-size");
         EncodedRow row{.source_begin = context_begin(), .source_end = out_.ids.size()};
-        append(labels[choose(labels.size(), source_line.line)]);
+        append(labels[choose(labels.size(), source_line.line)], source_line);
         row.target_begin = utterances_.back();
         row.target_end = out_.ids.size();
         row.references_begin = out_.references.size();
@@ -42,12 +74,18 @@ public:
     }
 
 private:
-    void append(std::string_view text) {
+    void append(std::string_view text, const SourceLine& source_line) {
         if (!utterances_.empty())
             out_.ids.insert(out_.ids.end(), delimiter_.begin(), delimiter_.end());
         utterances_.push_back(out_.ids.size());
         tokenizer_.encode(text, out_.ids);
-        out_.tokens.add(std::span(out_.ids).subspan(utterances_.back()), tokenizer_.special().unk);
+        const auto ids = std::span<const std::int32_t>(out_.ids).subspan(utterances_.back());
+        out_.tokens.add(ids, tokenizer_.special().unk);
+        find_specials(tokenizer_, text, [&](std::string_view name, std::size_t) {
+            out_.warnings.add(special_word, source_line, name);
+        });
+        if (normalizes_ && tokenizer_.decode(ids) != text)
+            out_.warnings.add(changed_text, source_line);
     }
 
     std::size_t context_begin() const {
@@ -70,6 +108,7 @@ private:
     const EncodeSettings& settings_;
     std::uint32_t file_;
     EncodedChunk& out_;
+    const bool normalizes_ = normalizes(tokenizer_);
     std::vector<std::int32_t> delimiter_;
     std::vector<std::size_t> utterances_;  // begin of each utterance of the episode
 };
@@ -77,11 +116,11 @@ private:
 }  // namespace
 
 EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer,
-                              const EncodeSettings& settings, Warnings& warnings) {
+                              const EncodeSettings& settings) {
     EncodedChunk out;
     out.file_bytes = chunk.file_bytes;
     EpisodeEncoder encoder(tokenizer, settings, chunk.file, out);
-    read_turns(chunk, settings.read, warnings, encoder);
+    read_turns(chunk, settings.read, out.warnings, encoder);
     return out;
 }
 
@@ -90,9 +129,12 @@ EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
     EncodedText out;
     out.file_bytes = chunk.file_bytes;
     read_plain_text(
-        chunk, options.documents, [&](std::string_view text) { tokenizer.encode(text, out.ids); },
+        chunk, options.documents, out.warnings,
+        [&](std::string_view text) { tokenizer.encode(text, out.ids); },
         [&] { out.document_ends.push_back(out.ids.size()); });
     out.tokens.add(out.ids, tokenizer.special().unk);
+    warn_of_specials(chunk, tokenizer, out.warnings);
+    warn_of_changed_lines(chunk, tokenizer, out.warnings);
     return out;
 }
 

@@ -26,6 +26,7 @@ struct EncodedChunk {
     std::vector<EncodedRow> rows;
     std::vector<std::string> references;
     TextTokens tokens;
+    Warnings warnings;
     std::uint64_t file_bytes = 0;  // bytes of the file that were read for it
 };
 
@@ -35,6 +36,7 @@ struct EncodedText {
     std::vector<std::int32_t> ids;
     std::vector<std::size_t> document_ends;
     TextTokens tokens;
+    Warnings warnings;
     std::uint64_t file_bytes = 0;  // bytes of the file that were read for it
 };
 
@@ -45,7 +47,7 @@ struct EncodeSettings {
 };
 
 EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer,
-                              const EncodeSettings& settings, Warnings& warnings);
+                              const EncodeSettings& settings);
 
 EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
                              const ReadOptions& options);

@@ -146,6 +146,8 @@ SplitDescription description_of(const Run& run, SplitPart part) {
 void require_rows(const Run& run, const SplitFiles& given, const std::deque<SplitWriter>& writers) {
     const auto empty = [](const SplitWriter& writer) { return writer.rows() == 0; };
     const std::string& file = given.files.front();
+    if (std::none_of(writers.begin(), writers.end(), empty)) return;
+    run.warnings.write(run.log);
     if (std::all_of(writers.begin(), writers.end(), empty)) throw_no_examples(file);
     for (std::size_t i = 0; i < writers.size(); ++i) {
         if (!empty(writers[i])) continue;
@@ -197,11 +199,11 @@ void warn_of_empty_shards(const SplitInfo& train, Log& log) {
 
 DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<SplitFiles>& given,
                           int threads, const std::string& directory, Log& log) {
-    Warnings warnings(log);
+    Warnings warnings, told_later;  // the training text is read again for its split
     const std::optional<UnitSplit> held_out = hold_out(options, log);
     const UnitSplit* units = held_out ? &*held_out : nullptr;
     const auto tokenizer =
-        build_tokenizer(options, {.units = units}, threads, directory, warnings, log);
+        build_tokenizer(options, {.units = units}, threads, directory, told_later, log);
     tokenizer->save(directory);
     const bool text = options.read.format == TextFormat::text;
     DatasetInfo info{.kind = text ? DatasetKind::language_model : DatasetKind::dialogue,
@@ -216,6 +218,7 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     index.attribute(format::dictionary_hash, info.dictionary_hash);
     const Run run{options, threads, *tokenizer, units, info.kind, directory, index, warnings, log};
     for (const SplitFiles& files : given) write_splits(run, files, info.splits);
+    warnings.write(log);
     order_splits(info.splits);
     if (tokenizer->size() == tokenizer->special().unk + 1)
         throw Error(ErrorKind::data,

@@ -130,7 +130,7 @@ std::string names_of(const SplitWriters& writers) {
 
 template <class Rows, class Chunk, class Encode>
 void run(const SplitJob& job, const SplitWriters& writers, SpecialTokens special, Encode&& encode,
-         Log& log) {
+         Warnings& warnings, Log& log) {
     UnitReader reader(job.files, job.read, job.block_size, job.division.looked_for());
     ReadProgress progress(log, "encoding " + names_of(writers), reader.total_bytes());
     SplitRows<Rows> rows(job, writers, special);
@@ -146,6 +146,7 @@ void run(const SplitJob& job, const SplitWriters& writers, SpecialTokens special
         [&](const Parts& parts) {
             for (const EncodedPart<Chunk>& part : parts) {
                 rows.add(part);
+                warnings.append(part.chunk.warnings);
                 progress.add(part.chunk.file_bytes);
             }
         });
@@ -159,7 +160,8 @@ void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitW
     if (job.read.format == TextFormat::text) {
         run<DocumentBlocks, EncodedText>(
             job, writers, tokenizer.special(),
-            [&](const SplitText& t) { return encode_documents(t.text, tokenizer, job.read); }, log);
+            [&](const SplitText& t) { return encode_documents(t.text, tokenizer, job.read); },
+            warnings, log);
         return;
     }
     using Kept = EncodeSettings::References;
@@ -170,9 +172,9 @@ void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitW
                 .read = job.read,
                 .seed = job.seed,
                 .references = t.part == SplitPart::train ? Kept::none : Kept::kept};
-            return encode_dialogues(t.text, tokenizer, settings, warnings);
+            return encode_dialogues(t.text, tokenizer, settings);
         },
-        log);
+        warnings, log);
 }
 
 }  // namespace lockstep::data

@@ -23,7 +23,8 @@ struct SplitJob {
 using SplitWriters = std::array<SplitWriter*, 3>;
 
 // Reads and encodes the files and adds every row to the writer of its split, in the order of the
-// text. The alternative labels of rows that are not for training are kept.
+// text. The alternative labels of rows that are not for training are kept. Adds what is odd in the
+// text to `warnings`.
 void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitWriters& writers,
                    Warnings& warnings, Log& log);
 

@@ -22,6 +22,13 @@ constexpr std::size_t max_count_bytes = std::size_t{128} << 20;
 
 using TextFunction = std::function<void(std::string_view)>;
 
+// What a worker has read of a chunk.
+struct ReadTexts {
+    std::uint64_t file_bytes = 0;
+    std::string texts;  // a line each; only for a sample
+    Warnings warnings;
+};
+
 class TextsOfTurns final : public TurnSink {
 public:
     explicit TextsOfTurns(const TextFunction& text) : text_(text) {}
@@ -49,19 +56,20 @@ struct TrainingText {
     UnitReader open() const {
         return {options.inputs, options.read, options.block_size, division.looked_for()};
     }
-    void for_each_text(UnitChunk&& chunk, const TextFunction& text) const {
+    // Adds what is odd in the chunk to `found`.
+    void for_each_text(UnitChunk&& chunk, Warnings& found, const TextFunction& text) const {
         for (const SplitText& piece : divided(std::move(chunk), division))
-            if (piece.part == SplitPart::train) for_each_text(piece.text, text);
+            if (piece.part == SplitPart::train) for_each_text(piece.text, found, text);
     }
 
 private:
-    void for_each_text(const TextChunk& chunk, const TextFunction& text) const {
+    void for_each_text(const TextChunk& chunk, Warnings& found, const TextFunction& text) const {
         if (options.read.format == TextFormat::text) {
-            read_plain_text(chunk, options.read.documents, text, [] {});
+            read_plain_text(chunk, options.read.documents, found, text, [] {});
             return;
         }
         TextsOfTurns sink(text);
-        read_turns(chunk, options.read, warnings, sink);
+        read_turns(chunk, options.read, found, sink);
     }
 };
 
@@ -72,18 +80,21 @@ std::unique_ptr<Tokenizer> count_dictionary(const TrainingText& training,
     ReadProgress progress(training.log, "counting tokens", reader.total_bytes());
     std::vector<TokenCounts> counts(static_cast<std::size_t>(training.threads));
     CountRuns runs(scratch);
-    OrderedPipeline<UnitChunk, std::uint64_t>::run(
+    OrderedPipeline<UnitChunk, ReadTexts>::run(
         training.threads, [&](UnitChunk& chunk) { return reader.next(chunk); },
         [&](int worker, UnitChunk& chunk) {
             TokenCounts& own = counts[static_cast<std::size_t>(worker)];
-            const std::uint64_t bytes = chunk.text.file_bytes;
-            training.for_each_text(std::move(chunk), [&](std::string_view text) {
+            ReadTexts read{.file_bytes = chunk.text.file_bytes, .texts = {}, .warnings = {}};
+            training.for_each_text(std::move(chunk), read.warnings, [&](std::string_view text) {
                 own.add_text(text, dictionary.letter_case);
             });
             if (own.bytes() > max_count_bytes / counts.size()) runs.write(own);
-            return bytes;
+            return read;
         },
-        [&](std::uint64_t bytes) { progress.add(bytes); });
+        [&](const ReadTexts& read) {
+            training.warnings.append(read.warnings);
+            progress.add(read.file_bytes);
+        });
     progress.finish();
     return std::make_unique<DictionaryTokenizer>(
         Dictionary(runs.merge(counts, dictionary), dictionary));
@@ -94,21 +105,20 @@ SentenceSample sample_sentences(const TrainingText& training) {
     UnitReader reader = training.open();
     ReadProgress progress(training.log, "sampling sentences", reader.total_bytes());
     SentenceSample sample(training.options.tokenizer.sample_sentences, training.options.seed);
-    using Texts = std::pair<std::uint64_t, std::string>;
-    OrderedPipeline<UnitChunk, Texts>::run(
+    OrderedPipeline<UnitChunk, ReadTexts>::run(
         training.threads, [&](UnitChunk& chunk) { return reader.next(chunk); },
         [&](int, UnitChunk& chunk) {
-            Texts texts{chunk.text.file_bytes, {}};
-            training.for_each_text(std::move(chunk), [&](std::string_view text) {
-                texts.second.append(text) += '\n';
-            });
-            return texts;
+            ReadTexts read{.file_bytes = chunk.text.file_bytes, .texts = {}, .warnings = {}};
+            training.for_each_text(std::move(chunk), read.warnings,
+                                   [&](std::string_view text) { read.texts.append(text) += '\n'; });
+            return read;
         },
-        [&](const Texts& texts) {
-            for_each_part(texts.second, '\n', [&](std::string_view sentence) {
+        [&](const ReadTexts& read) {
+            for_each_part(read.texts, '\n', [&](std::string_view sentence) {
                 if (!sentence.empty()) sample.add(sentence);
             });
-            progress.add(texts.first);
+            training.warnings.append(read.warnings);
+            progress.add(read.file_bytes);
         });
     progress.finish();
     return sample;

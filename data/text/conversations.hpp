@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "data/text/turns.hpp"
+#include "data/text/checked_turns.hpp"
 
 namespace lockstep::data {
 
@@ -9,6 +9,6 @@ namespace lockstep::data {
 // ...], ...]}. A __SILENCE__ precedes the first turn, so that the turns of either speaker can be
 // labels.
 void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
-                        TurnSink& sink);
+                        CheckedTurns& turns);
 
 }  // namespace lockstep::data

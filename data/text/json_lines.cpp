@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/text/json_lines.hpp"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "data/text/fields.hpp"
+#include "data/text/format_hint.hpp"
+#include "runtime/core/json_names.hpp"
 #include "runtime/core/json_text.hpp"
 
 namespace lockstep::data {
+namespace {
+
+constexpr std::array<std::string_view, 9> of_origin = {"id",       "source",        "model",
+                                                       "metadata", "metadata_path", "dataset",
+                                                       "created",  "timestamp",     "name"};
+
+bool holds_something(const nlohmann::json& value) {
+    if (value.is_string()) return !value.get_ref<const std::string&>().empty();
+    return !value.empty();  // null, [] and {} are empty
+}
+
+}  // namespace
 
 void for_each_json_line(const TextChunk& chunk, std::string_view form,
                         const std::function<void(const nlohmann::json&, const SourceLine&)>& read) {
@@ -14,9 +30,15 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
     for_each_line(chunk, [&](std::string_view line, const SourceLine& source_line) {
         if (stripped(line).empty()) return;
         try {
-            read(parse_json(line), source_line);
+            const nlohmann::json json = parse_json(line);
+            const std::string twice = repeated_name(line);
+            if (!twice.empty())
+                throw_bad_text(source_line, "an object has " + in_quotes(twice) +
+                                                " twice, of which only one can be meant");
+            read(json, source_line);
         } catch (const nlohmann::json::parse_error& e) {
-            throw_bad_text(source_line, "not JSON, at byte " + std::to_string(e.byte) + expected);
+            throw_bad_text(source_line, "not JSON, at byte " + std::to_string(e.byte) + expected +
+                                            format_hint(line));
         } catch (const nlohmann::json::exception&) {
             throw_bad_text(source_line, "not a conversation" + expected);
         }
@@ -29,5 +51,14 @@ std::string_view text_of(const nlohmann::json& string, const SourceLine& source_
         throw_bad_text(source_line, "a NUL character (\\u0000); text has none: take it out");
     return stripped(text);
 }
+
+void warn_of_members(const nlohmann::json& object, std::span<const std::string_view> known,
+                     std::string_view what, Warnings& warnings, const SourceLine& source_line) {
+    for (const auto& [name, value] : object.items())
+        if (std::find(known.begin(), known.end(), name) == known.end() && holds_something(value))
+            warnings.add(what, source_line, name.empty() ? " " : name);
+}
+
+std::span<const std::string_view> members_of_origin() noexcept { return of_origin; }
 
 }  // namespace lockstep::data

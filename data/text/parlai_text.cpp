@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/text/parlai_text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "data/text/fields.hpp"
+#include "data/text/format_hint.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -35,42 +38,81 @@ bool has_escapes(std::string_view text) noexcept {
            text.find("__PIPE__") != std::string_view::npos;
 }
 
+// ParlAI's own fields that no row has a place for.
+constexpr std::array<std::string_view, 7> unused_fields = {
+    "id", "reward", "label_candidates", "text_candidates", "candidates", "image", "metrics"};
+
+// Words that mean what any value of episode_done does.
+constexpr std::array<std::string_view, 5> words_of_true = {"True", "true", "TRUE", "1", "yes"};
+
+bool is_one_of(std::span<const std::string_view> words, std::string_view word) noexcept {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 class ParlaiTextReader {
 public:
-    ParlaiTextReader(Warnings& warnings, TurnSink& sink) : warnings_(warnings), sink_(sink) {}
+    ParlaiTextReader(Warnings& warnings, CheckedTurns& turns)
+        : warnings_(warnings), turns_(turns) {}
 
     void read(std::string_view line, const SourceLine& source_line) {
-        if (line.empty()) return;
-        text_given_ = labels_given_ = false;
-        done_ = {};
-        for_each_part(line, '\t', [&](std::string_view field) { read_field(field, source_line); });
-        if (!text_given_)
-            throw_bad_text(source_line, "no 'text' field; a line is 'text:...<TAB>labels:...'");
-        if (!labels_given_)
-            throw_bad_text(source_line, "no 'labels' field; a line is 'text:...<TAB>labels:...'");
+        if (stripped(line).empty()) return;
+        given_ = {};
+        done_ = unknown_ = {};
+        for_each_part(line, '\t',
+                      [&](std::string_view field) { read_field(field, line, source_line); });
+        require(given_.text, "text", line, source_line);
+        require(given_.labels, "labels", line, source_line);
         emit(source_line);
     }
 
 private:
-    void read_field(std::string_view field, const SourceLine& source_line) {
+    void read_field(std::string_view field, std::string_view line, const SourceLine& source_line) {
         if (field.empty()) return;
         const std::size_t colon = field.find(':');
         if (colon == std::string_view::npos)
-            throw_bad_text(
-                source_line,
-                in_quotes(field) + " has no colon; fields are 'key:value', separated by tabs");
+            throw_bad_text(source_line, in_quotes(field) +
+                                            " has no colon; fields are 'key:value', separated by "
+                                            "tabs; a tab inside of a text is written \\t" +
+                                            format_hint(line));
         const std::string_view key = field.substr(0, colon), value = field.substr(colon + 1);
         if (key == "text") {
-            text_given_ = true;
+            require_once(given_.text, key, source_line);
             text_ = plain(value, text_store_);
         } else if (key == "labels") {
-            labels_given_ = true;
+            require_once(given_.labels, key, source_line);
             read_labels(value);
         } else if (key == "eval_labels") {
             throw_bad_text(source_line, "'eval_labels' in a file; write them as 'labels'");
         } else if (key == "episode_done") {
+            require_once(given_.done, key, source_line);
             done_ = value;
+        } else if (!is_one_of(unused_fields, key)) {
+            if (unknown_.empty()) unknown_ = key;
+            if (!looks_like_json(line))
+                warnings_.add(
+                    "the field @ is unknown and is left out; a tab inside of a text is written "
+                    "\\t",
+                    source_line, key.empty() ? " " : key);
         }
+    }
+
+    // The second one comes from another record if the end of a line is missing.
+    static void require_once(bool& given, std::string_view key, const SourceLine& source_line) {
+        if (given)
+            throw_bad_text(source_line, "two fields " + in_quotes(key) +
+                                            " in a line; is the end of a line missing where files "
+                                            "were joined?");
+        given = true;
+    }
+
+    void require(bool given, const char* key, std::string_view line,
+                 const SourceLine& source_line) const {
+        if (given) return;
+        const bool misspelt = !unknown_.empty() && !looks_like_json(line);
+        throw_bad_text(source_line,
+                       std::string("no '") + key + "' field" +
+                           (misspelt ? ", but an unknown one " + in_quotes(unknown_) : "") +
+                           "; a line is 'text:...<TAB>labels:...'" + format_hint(line));
     }
 
     void read_labels(std::string_view value) {
@@ -90,24 +132,31 @@ private:
     }
 
     void emit(const SourceLine& source_line) {
-        if (turns_ == 0) sink_.begin_episode();
-        sink_.turn(text_, labels_, source_line);
-        if (++turns_ == longest_usual_episode + 1)
-            warnings_.once("an episode of more than 100 turns; is episode_done:True missing?",
-                           source_line);
-        if (done_ == "False")
-            warnings_.once(
-                "episode_done:False ends the episode, as in ParlAI; leave it out to "
-                "continue",
-                source_line);
-        if (!done_.empty()) turns_ = 0;
+        if (episode_turns_ == 0) {
+            turns_.begin_conversation(source_line);
+            turns_.begin_episode();
+        }
+        turns_.turn(text_, labels_, source_line);
+        if (++episode_turns_ == longest_usual_episode + 1)
+            warnings_.add("an episode of more than 100 turns; is episode_done:True missing?",
+                          source_line);
+        if (done_.empty()) return;
+        if (!is_one_of(words_of_true, stripped(done_)))
+            warnings_.add(
+                "episode_done:@ ends the episode, as any value does in ParlAI; leave the field out "
+                "to continue",
+                source_line, done_);
+        episode_turns_ = 0;
     }
 
     Warnings& warnings_;
-    TurnSink& sink_;
-    bool text_given_ = false, labels_given_ = false;
-    int turns_ = 0;  // turns of the current episode
+    CheckedTurns& turns_;
+    struct Given {
+        bool text = false, labels = false, done = false;
+    } given_;  // the fields of the line so far
+    int episode_turns_ = 0;
     std::string_view text_, done_;
+    std::string_view unknown_;  // the first unknown field of the line
     std::vector<std::string_view> labels_;
     std::string text_store_;
     std::vector<std::string> label_stores_;
@@ -115,8 +164,8 @@ private:
 
 }  // namespace
 
-void read_parlai_text(const TextChunk& chunk, Warnings& warnings, TurnSink& sink) {
-    ParlaiTextReader reader(warnings, sink);
+void read_parlai_text(const TextChunk& chunk, Warnings& warnings, CheckedTurns& turns) {
+    ParlaiTextReader reader(warnings, turns);
     for_each_line(chunk, [&](std::string_view line, const SourceLine& p) { reader.read(line, p); });
 }
 

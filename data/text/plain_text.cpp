@@ -3,6 +3,9 @@
 
 #include <string>
 
+#include "data/text/format_hint.hpp"
+#include "data/text/plain_lines.hpp"
+
 namespace lockstep::data {
 namespace {
 
@@ -32,12 +35,25 @@ void read_paragraphs(const TextChunk& chunk, const std::function<void(std::strin
     hand_on();
 }
 
-}  // namespace
+void warn_of_other_format(const TextChunk& chunk, Warnings& warnings) {
+    if (chunk.first_line != 1) return;
+    const SourceLine line{&chunk.path, 1};
+    const std::string_view first = std::string_view(chunk.text).substr(0, chunk.text.find('\n'));
+    if (looks_like_json(first))
+        warnings.add(
+            "a file of JSON is read as plain text, with its braces and names; write the texts "
+            "alone (jq -r .text), or say --format messages or jsonl if it holds conversations",
+            line);
+    if (looks_like_parlai_text(first))
+        warnings.add(
+            "a file of ParlAI text is read as plain text, with the names of its fields; say "
+            "--format parlai",
+            line);
+}
 
-void read_plain_text(const TextChunk& chunk, Documents documents,
-                     const std::function<void(std::string_view)>& text,
-                     const std::function<void()>& document_end) {
-    check_encoding(chunk);
+void hand_on(const TextChunk& chunk, Documents documents,
+             const std::function<void(std::string_view)>& text,
+             const std::function<void()>& document_end) {
     if (documents == Documents::blank_line) {
         read_paragraphs(chunk, text, document_end);
     } else if (chunk.text.find('\r') == std::string::npos) {
@@ -46,6 +62,16 @@ void read_plain_text(const TextChunk& chunk, Documents documents,
         text(with_plain_line_ends(chunk.text));
     }
     if (chunk.ends == TextChunk::Ends::file) document_end();
+}
+
+}  // namespace
+
+void read_plain_text(const TextChunk& chunk, Documents documents, Warnings& warnings,
+                     const std::function<void(std::string_view)>& text,
+                     const std::function<void()>& document_end) {
+    const std::optional<TextChunk> mended = with_plain_lines(chunk, warnings);
+    warn_of_other_format(mended ? *mended : chunk, warnings);
+    hand_on(mended ? *mended : chunk, documents, text, document_end);
 }
 
 }  // namespace lockstep::data

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "data/text/episode_borders.hpp"
-#include "data/text/unicode.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/text_start.hpp"
 #include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
@@ -16,7 +16,6 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 // This is the maximum length of a line and of an episode, because a worker must hold it in memory
 // at once.
 constexpr std::size_t longest_chunk_bytes = std::size_t{16} << 20;
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 std::uint64_t size_of(const std::string& path) {
     if (path == "-")
@@ -78,8 +77,8 @@ void ChunkReader::open_next_file() {
     taken_bytes_ = 0;
     state_ = State::reading;
     next_line_ = 1;
-    read_until(byte_order_mark.size());
-    if (buffer_.starts_with(byte_order_mark)) buffer_.erase(0, byte_order_mark.size());
+    read_until(text_start_bytes);
+    buffer_.erase(0, mark_bytes(buffer_, paths_[file_index_]));
 }
 
 void ChunkReader::read_until(std::size_t bytes) {
@@ -137,18 +136,6 @@ void ChunkReader::throw_too_long() const {
                        (format_ == TextFormat::parlai ? "mark ends with episode_done:True"
                         : episodes                    ? "begin episodes with line number 1"
                                                       : "break it into shorter lines"));
-}
-
-void check_encoding(const TextChunk& chunk) {
-    const std::size_t invalid = unicode::first_invalid(chunk.text);
-    const std::size_t bad = std::min(invalid, chunk.text.find('\0'));
-    if (bad == chunk.text.size()) return;
-    const auto end = chunk.text.begin() + static_cast<std::ptrdiff_t>(bad);
-    const auto lines = static_cast<std::uint64_t>(std::count(chunk.text.begin(), end, '\n'));
-    throw_bad_text({&chunk.path, chunk.first_line + lines},
-                   chunk.text[bad] == '\0'
-                       ? "a NUL byte; is this a text file?"
-                       : "not valid UTF-8; convert the file with iconv -t utf-8");
 }
 
 }  // namespace lockstep::data

@@ -73,7 +73,4 @@ private:
     enum class State { reading, at_end } state_ = State::reading;
 };
 
-// Throws a data error that names the line if the chunk has a NUL byte or is not UTF-8.
-void check_encoding(const TextChunk& chunk);
-
 }  // namespace lockstep::data

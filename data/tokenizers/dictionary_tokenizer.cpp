@@ -8,31 +8,57 @@
 namespace lockstep::data {
 
 void DictionaryTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
-    encode(text, dictionary_.special_tokens(), out);
+    encode(text, dictionary_.special_tokens(), Names::words, out);
+}
+
+void DictionaryTokenizer::encode_delimiter(std::string_view text,
+                                           std::vector<std::int32_t>& out) const {
+    encode(text, dictionary_.special_tokens(), Names::specials, out);
 }
 
 // ParlAI searches for each of them in turn, so the first in the list wins if two overlap.
 void DictionaryTokenizer::encode(std::string_view text,
-                                 std::span<const std::int32_t> special_tokens,
+                                 std::span<const std::int32_t> special_tokens, Names names,
                                  std::vector<std::int32_t>& out) const {
-    if (special_tokens.empty()) return encode_words(text, out);
+    if (special_tokens.empty()) return encode_words(text, names, out);
     const std::int32_t id = special_tokens.front();
     const std::string_view token = dictionary_.token(id);
     for (std::size_t at; (at = text.find(token)) != std::string_view::npos;) {
-        encode(text.substr(0, at), special_tokens.subspan(1), out);
+        encode(text.substr(0, at), special_tokens.subspan(1), names, out);
         out.push_back(id);
         text.remove_prefix(at + token.size());
     }
-    encode(text, special_tokens.subspan(1), out);
+    encode(text, special_tokens.subspan(1), names, out);
 }
 
-void DictionaryTokenizer::encode_words(std::string_view text,
+void DictionaryTokenizer::encode_words(std::string_view text, Names names,
                                        std::vector<std::int32_t>& out) const {
-    const auto look_up = [&](std::string_view token) { out.push_back(dictionary_.find(token)); };
+    // A label that had __end__ inside would teach a model to stop there.
+    const std::int32_t first = names == Names::words ? special().unk : special().null;
+    const auto look_up = [&](std::string_view token) {
+        const std::int32_t id = dictionary_.find(token);
+        out.push_back(id < first ? special().unk : id);
+    };
     if (dictionary_.letter_case() == LetterCase::lower)
         for_each_token(unicode::lower(text), look_up);
     else
         for_each_token(text, look_up);
+}
+
+void DictionaryTokenizer::find_specials(
+    std::string_view text,
+    const std::function<void(std::string_view name, std::size_t offset)>& found) const {
+    if (text.find("__") == std::string_view::npos) return;
+    const bool lower = dictionary_.letter_case() == LetterCase::lower;
+    for_each_token(text, [&](std::string_view token) {
+        if (!token.starts_with("__")) return;
+        const std::int32_t id =
+            dictionary_.find(lower ? unicode::lower(token) : std::string(token));
+        const std::string_view name = dictionary_.token(id);
+        const bool is_name = lower ? unicode::lower(token) == name : token == name;
+        if (id <= special().unk && is_name)
+            found(token, static_cast<std::size_t>(token.data() - text.data()));
+    });
 }
 
 std::string DictionaryTokenizer::decode(std::span<const std::int32_t> ids) const {

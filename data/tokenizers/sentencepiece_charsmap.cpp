@@ -10,7 +10,8 @@ namespace {
 
 struct Field {
     std::uint64_t number = 0;
-    std::string_view bytes;  // empty for a number
+    std::string_view bytes;   // empty for a number
+    std::uint64_t value = 0;  // of a number
 };
 
 // Reads the fields of a serialised protocol buffer, one after the other.
@@ -24,10 +25,14 @@ public:
         constexpr std::uint64_t four_bytes = 5;
         const auto key = varint();
         if (!key) return std::nullopt;
-        Field field{*key >> 3, {}};
+        Field field{.number = *key >> 3, .bytes = {}};
         switch (*key & 7) {
-            case number:
-                return varint() ? std::optional(field) : std::nullopt;
+            case number: {
+                const auto value = varint();
+                if (!value) return std::nullopt;
+                field.value = *value;
+                return field;
+            }
             case eight_bytes:
                 return take(8) ? std::optional(field) : std::nullopt;
             case bytes: {
@@ -110,10 +115,30 @@ bool is_sound_normalizer(std::string_view spec) {
     return true;
 }
 
+constexpr std::uint64_t normalizer_spec = 3, denormalizer_spec = 5;
+
+bool spec_normalizes(std::string_view spec) {
+    constexpr std::uint64_t precompiled_charsmap = 2, remove_extra_whitespaces = 4;
+    bool charsmap = false, removes_spaces = true;  // what SentencePiece does without these fields
+    Fields fields(spec);
+    while (const auto field = fields.next()) {
+        if (field->number == precompiled_charsmap) charsmap = !field->bytes.empty();
+        if (field->number == remove_extra_whitespaces) removes_spaces = field->value != 0;
+    }
+    return charsmap || removes_spaces;
+}
+
 }  // namespace
 
+bool model_normalizes(std::string_view model) {
+    bool normalizes = true;
+    Fields fields(model);
+    while (const auto field = fields.next())
+        if (field->number == normalizer_spec) normalizes = spec_normalizes(field->bytes);
+    return normalizes;
+}
+
 bool charsmaps_are_sound(std::string_view model) {
-    constexpr std::uint64_t normalizer_spec = 3, denormalizer_spec = 5;
     Fields fields(model);
     while (const auto field = fields.next()) {
         const bool normalizer =

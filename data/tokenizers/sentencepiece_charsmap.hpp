@@ -13,4 +13,7 @@ namespace lockstep::data {
 // double array of Darts-clone, the array in units of 32 bits, and texts that end with NUL.
 bool charsmaps_are_sound(std::string_view model);
 
+// Returns true if the model replaces characters, for example full-width ones, or removes spaces.
+bool model_normalizes(std::string_view model);
+
 }  // namespace lockstep::data

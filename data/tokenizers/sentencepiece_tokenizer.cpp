@@ -18,6 +18,8 @@
 namespace lockstep::data {
 namespace {
 
+constexpr std::string_view space_mark = "\xE2\x96\x81";  // U+2581
+
 void check(const sentencepiece::util::Status& status, const std::string& what) {
     if (!status.ok()) throw Error(ErrorKind::data, what);
 }
@@ -49,7 +51,10 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string model, const std::str
     if (!charsmaps_are_sound(model_) || !loads(*processor_, model_))
         throw Error(ErrorKind::data,
                     origin + ": not a SentencePiece model, or a damaged one; copy it again");
+    normalizes_ = model_normalizes(model_);
     line_feed_ = processor_->PieceToId("<0x0A>");
+    space_mark_ = {processor_->PieceToId("<0xE2>"), processor_->PieceToId("<0x96>"),
+                   processor_->PieceToId("<0x81>")};
     if (!has_our_specials(*processor_) || line_feed_ == processor_->unk_id())
         throw Error(ErrorKind::data,
                     origin +
@@ -66,16 +71,27 @@ SentencePieceTokenizer SentencePieceTokenizer::load(const std::string& path) {
 }
 
 void SentencePieceTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
-    std::vector<int> ids;
     for (;;) {
         const std::size_t end = std::min(text.find('\n'), text.size());
-        if (end > 0) {
-            check(processor_->Encode(text.substr(0, end), &ids), "SentencePiece cannot encode");
-            out.insert(out.end(), ids.begin(), ids.end());
-        }
+        encode_line(text.substr(0, end), out);
         if (end == text.size()) return;
         out.push_back(line_feed_);
         text.remove_prefix(end + 1);
+    }
+}
+
+void SentencePieceTokenizer::encode_line(std::string_view line,
+                                         std::vector<std::int32_t>& out) const {
+    std::vector<int> ids;
+    for (;;) {
+        const std::size_t end = std::min(line.find(space_mark), line.size());
+        if (end > 0) {
+            check(processor_->Encode(line.substr(0, end), &ids), "SentencePiece cannot encode");
+            out.insert(out.end(), ids.begin(), ids.end());
+        }
+        if (end == line.size()) return;
+        out.insert(out.end(), space_mark_.begin(), space_mark_.end());
+        line.remove_prefix(end + space_mark.size());
     }
 }
 
@@ -92,6 +108,19 @@ std::string SentencePieceTokenizer::decode(std::span<const std::int32_t> ids) co
 }
 
 std::string SentencePieceTokenizer::decode_line(std::span<const std::int32_t> ids) const {
+    std::string out;
+    for (;;) {
+        const auto end =
+            std::search(ids.begin(), ids.end(), space_mark_.begin(), space_mark_.end());
+        const auto length = static_cast<std::size_t>(end - ids.begin());
+        out += decode_part(ids.first(length));
+        if (end == ids.end()) return out;
+        out += space_mark;
+        ids = ids.subspan(length + space_mark_.size());
+    }
+}
+
+std::string SentencePieceTokenizer::decode_part(std::span<const std::int32_t> ids) const {
     std::vector<int> real;
     for (const std::int32_t id : ids)
         if (id >= special().unk && id < size()) real.push_back(id);

@@ -20,7 +20,8 @@ class Tokenizer {
 public:
     virtual ~Tokenizer() = default;
 
-    // Appends the ids of `text` (UTF-8), without start or end.
+    // Appends the ids of `text` (UTF-8), without start or end. They are never null, start or end,
+    // even if the text has words with these names.
     virtual void encode(std::string_view text, std::vector<std::int32_t>& out) const = 0;
     // Returns text for people to read, without null, start and end.
     virtual std::string decode(std::span<const std::int32_t> ids) const = 0;

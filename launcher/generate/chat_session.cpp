@@ -2,12 +2,17 @@
 #include "launcher/generate/chat_session.hpp"
 
 #include "data/text/unicode.hpp"
+#include "data/tokenizers/written_words.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
 
-void require_utf8(const std::string& text, const std::string& where) {
+void require_text(const std::string& text, const std::string& where) {
+    const std::size_t nul = text.find('\0');
+    if (nul != std::string::npos)
+        throw Error(ErrorKind::data, where + ": byte " + std::to_string(nul + 1) +
+                                         " is NUL, which no text has; take it out");
     const std::size_t invalid = data::unicode::first_invalid(text);
     if (invalid == text.size()) return;
     throw Error(ErrorKind::data, where + ": byte " + std::to_string(invalid + 1) +
@@ -38,7 +43,7 @@ std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>
     std::vector<std::int32_t> tokens;
     const std::size_t first = all ? 0 : turns.size() - most;
     for (std::size_t i = first; i < turns.size(); ++i) {
-        if (i > first) tokenizer.encode(settings_.delimiter, tokens);
+        if (i > first) data::encode_delimiter(tokenizer, settings_.delimiter, tokens);
         tokenizer.encode(turns[i], tokens);
     }
     if (tokens.empty() && null_if_empty_) tokens.push_back(tokenizer.special().null);

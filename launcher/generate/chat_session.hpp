@@ -11,8 +11,8 @@
 
 namespace lockstep::launcher {
 
-// Throws a data error that begins with `where` when the text is not UTF-8.
-void require_utf8(const std::string& text, const std::string& where);
+// Throws a data error that begins with `where` when the text is not UTF-8 or has a NUL.
+void require_text(const std::string& text, const std::string& where);
 
 // Owns a model that replies to texts on this host.
 class ChatSession {

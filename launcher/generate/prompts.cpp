@@ -3,9 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/text/format_hint.hpp"
+#include "data/text/json_lines.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_names.hpp"
 #include "runtime/core/json_text.hpp"
+#include "runtime/core/printable.hpp"
+#include "runtime/core/text_start.hpp"
 #include "runtime/files/read_lines.hpp"
 
 namespace lockstep::launcher {
@@ -25,7 +30,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
         where + ": " + what + R"(; a line is {"text": "..."} or {"context": ["turn", ...]})");
 }
 
-std::vector<std::string> turns_of(const std::string& line, const std::string& where) {
+nlohmann::json object_of(const std::string& line, const std::string& where) {
     nlohmann::json json;
     try {
         json = parse_json(line);
@@ -35,6 +40,12 @@ std::vector<std::string> turns_of(const std::string& line, const std::string& wh
         refuse(where, "a number that is too large");
     }
     if (!json.is_object()) refuse(where, "not a JSON object");
+    const std::string twice = repeated_name(line);
+    if (!twice.empty()) refuse(where, '"' + shown(twice) + "\" twice in an object");
+    return json;
+}
+
+std::vector<std::string> turns_of(const nlohmann::json& json, const std::string& where) {
     const bool text = json.contains("text"), context = json.contains("context");
     if (text == context)
         refuse(where, text ? R"(both "text" and "context")" : R"(neither "text" nor "context")");
@@ -56,20 +67,59 @@ std::vector<std::string> turns_of(const std::string& line, const std::string& wh
 std::string with_line_feeds(std::string text) { return replaced(std::move(text), "\\n", "\n"); }
 std::string on_one_line(std::string text) { return replaced(std::move(text), "\n", "\\n"); }
 
+bool PromptReader::next_line(std::string& line) {
+    if (!read_line(in_, line, origin_, line_ + 1)) {
+        if (in_.bad()) throw_errno("--input cannot be read to its end", origin_);
+        return false;
+    }
+    ++line_;
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    return true;
+}
+
+// Other systems and programs write such things beside the text.
+void PromptReader::look_at(std::string& line) {
+    const data::SourceLine source_line{&origin_, line_};
+    data::Warnings found;
+    if (line.starts_with(byte_order_mark)) {
+        line.erase(0, byte_order_mark.size());
+        found.add("a byte order mark at the beginning of a line is left out; were files joined?",
+                  source_line);
+    }
+    if (line.find('\r') != std::string::npos)
+        found.add(
+            "a carriage return without a line feed is no end of a line and stays in the prompt; if "
+            "lines end so, convert the file with tr '\\r' '\\n'",
+            source_line);
+    const bool fields =
+        line.find("\"text\"") != std::string::npos || line.find("\"context\"") != std::string::npos;
+    if (format_ != PromptFormat::jsonl && fields && data::looks_like_json(line))
+        found.add("a line of JSON is read as it is, with its braces; say --format jsonl",
+                  source_line);
+    warnings_.append(found);
+}
+
 bool PromptReader::next(Prompt& prompt) {
     std::string line;
     do {
-        if (!read_line(in_, line, origin_, line_ + 1)) {
-            if (in_.bad()) throw_errno("--input cannot be read to its end", origin_);
-            return false;
-        }
-        ++line_;
-        if (!line.empty() && line.back() == '\r') line.pop_back();
+        if (!next_line(line)) return false;
+        look_at(line);
     } while (format_ == PromptFormat::jsonl && line.find_first_not_of(" \t") == std::string::npos);
     const std::string where = origin_ + ":" + std::to_string(line_);
-    require_utf8(line, where);
-    prompt.turns =
-        format_ == PromptFormat::jsonl ? turns_of(line, where) : std::vector{with_line_feeds(line)};
+    require_text(line, where);
+    prompt.turns = {with_line_feeds(line)};
+    if (format_ == PromptFormat::jsonl) {
+        const nlohmann::json json = object_of(line, where);
+        prompt.turns = turns_of(json, where);
+        for (const std::string& turn : prompt.turns) require_text(turn, where);
+        data::Warnings found;
+        std::vector<std::string_view> known(data::members_of_origin().begin(),
+                                            data::members_of_origin().end());
+        known.insert(known.end(), {"text", "context"});
+        data::warn_of_members(json, known, "the member @ is unknown and is left out", found,
+                              {&origin_, line_});
+        warnings_.append(found);
+    }
     prompt.number = count_++;
     return true;
 }

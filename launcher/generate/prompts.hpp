@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/text/warnings.hpp"
 #include "launcher/options/run_config.hpp"
 
 namespace lockstep::launcher {
@@ -19,7 +20,7 @@ struct Prompt {
 // Reads prompts one after the other. `text` has one turn per line, in which \n is a line feed, as
 // in ParlAI's interactive. `jsonl` has {"text": "..."} or {"context": ["turn", ...]} on each line
 // and skips empty lines. Throws a data error "origin:line: ..." for any other line, or one that is
-// not UTF-8 or longer than read_line allows.
+// not UTF-8, has a NUL or is longer than read_line allows.
 class PromptReader {
 public:
     // `in` must outlive the reader.
@@ -28,13 +29,19 @@ public:
 
     // Returns false at the end.
     bool next(Prompt& prompt);
+    // Returns what is odd in the prompts so far.
+    const data::Warnings& warnings() const noexcept { return warnings_; }
 
 private:
+    bool next_line(std::string& line);
+    void look_at(std::string& line);
+
     std::istream& in_;
     const std::string origin_;
     const PromptFormat format_;
     std::uint64_t line_ = 0;
     std::uint32_t count_ = 0;
+    data::Warnings warnings_;
 };
 
 // These functions convert each \n to a line feed, and line feeds back to \n.

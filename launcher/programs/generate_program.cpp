@@ -131,7 +131,8 @@ PromptFormat format_of(const TalkConfig& talk) {
     return talk.input.ends_with(".jsonl") ? PromptFormat::jsonl : PromptFormat::text;
 }
 
-void for_each_prompt(const TalkConfig& talk, const std::function<void(Prompt)>& action) {
+// Returns what is odd in the prompts.
+data::Warnings for_each_prompt(const TalkConfig& talk, const std::function<void(Prompt)>& action) {
     std::ifstream file;
     if (!talk.input.empty()) {
         // Opening a pipe waits until somebody writes to it.
@@ -143,6 +144,7 @@ void for_each_prompt(const TalkConfig& talk, const std::function<void(Prompt)>& 
     PromptReader reader(talk.input.empty() ? std::cin : file,
                         talk.input.empty() ? "standard input" : talk.input, format_of(talk));
     for (Prompt prompt; reader.next(prompt);) action(std::move(prompt));
+    return reader.warnings();
 }
 
 void require_output(const TalkConfig& talk, const std::string& model_folder) {
@@ -198,17 +200,20 @@ int generate_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     const TalkConfig& talk = config->talk;
     if (!talk.output.empty()) require_output(talk, config->model_file);
+    Log notes(std::cerr, Verbosity::normal, 0, "");
     // A wrong line is refused before anything starts. A pipe is read once.
-    if (!talk.input.empty() && other_kind(talk.input) != "a pipe")
-        for_each_prompt(talk, [](Prompt) {});
+    const bool twice = !talk.input.empty() && other_kind(talk.input) != "a pipe";
+    if (twice) for_each_prompt(talk, [](Prompt) {}).write(notes);
     std::optional<EndWithReader> reader;
     if (talk.output.empty()) reader.emplace();
     ChatSession talker(*config);
     write_replies(talk, [&](const Sink& sink) {
         ReplyWriter writer(talk);
         PromptBatch batch(talker, writer, sink, config->batch.batchsize);
-        for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
+        const data::Warnings found =
+            for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
         batch.answer();
+        if (!twice) found.write(notes);
     });
     return 0;
 }

@@ -52,7 +52,7 @@ private:
 
     void answer(const std::string& line) {
         try {
-            require_utf8(line, "your line");
+            require_text(line, "your line");
         } catch (const Error& e) {
             return show(e.what());
         }

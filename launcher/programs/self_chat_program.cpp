@@ -30,7 +30,7 @@ std::vector<std::string> openers_of(const std::string& path) {
     if (!file) throw_errno("--seed-messages-from-file cannot be read", path);
     std::string line;
     for (std::uint64_t number = 1; read_line(file, line, path, number); ++number) {
-        require_utf8(line, path + ":" + std::to_string(number));
+        require_text(line, path + ":" + std::to_string(number));
         const std::string_view text = data::stripped(line);
         if (!text.empty()) openers.emplace_back(text);
     }

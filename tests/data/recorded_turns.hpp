@@ -35,13 +35,14 @@ inline Read read_text(const std::string& text, const ReadOptions& options) {
     chunk.text = text;
     std::ostringstream lines;
     Log log(lines, Verbosity::normal, 0, "");
-    Warnings warnings(log);
+    Warnings warnings;
     RecordedTurns turns;
     try {
         read_turns(chunk, options, warnings, turns);
     } catch (const Error& e) {
-        return {e.what(), lines.str()};
+        return {e.what(), ""};
     }
+    warnings.write(log);
     return {turns.text, lines.str()};
 }
 

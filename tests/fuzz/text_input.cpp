@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/text_input.hpp"
 
-#include <sstream>
-
 #include "data/text/text_chunks.hpp"
 #include "data/text/turns.hpp"
 #include "data/text/unicode.hpp"
 #include "data/tokenizers/re_split.hpp"
-#include "runtime/core/log.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace lockstep::fuzz {
@@ -44,9 +41,7 @@ bool is_compressed(std::span<const std::uint8_t> bytes) {
 
 void read_as_text(std::span<const std::uint8_t> bytes, const data::ReadOptions& options) {
     constexpr const char* file = "input.txt";
-    std::ostringstream lines;
-    Log log(lines, Verbosity::normal, 0, "");
-    data::Warnings warnings(log);
+    data::Warnings warnings;
     SplitTurns turns;
     expect_answer([&] {
         data::TextChunk chunk;

@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <sstream>
-
 #include "data/tokenizers/dictionary_tokenizer.hpp"
 #include "runtime/core/error.hpp"
 
@@ -22,13 +20,10 @@ DictionaryTokenizer letters() {
 }
 
 EncodedChunk encode(const std::string& text, const EncodeSettings& settings) {
-    std::ostringstream lines;
-    Log log(lines, Verbosity::normal, 0, "");
-    Warnings warnings(log);
     TextChunk chunk;
     chunk.path = "f";
     chunk.text = text;
-    return encode_dialogues(chunk, letters(), settings, warnings);
+    return encode_dialogues(chunk, letters(), settings);
 }
 
 // "source>target" of each row, as letters; a line feed is a slash.

@@ -308,3 +308,50 @@ TEST_CASE("wrong requests and bad input are one line, and nothing is left behind
     for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
         CHECK(entry.path().string().find("partial") == std::string::npos);
 }
+
+TEST_CASE("what is odd in texts is told once, with the same words for any number of threads") {
+    const tests::ScratchFolder dir;
+    std::string text;
+    for (int i = 0; i < 60'000; ++i)
+        text += "text:question " + std::to_string(i) + "\tlabels:it says " +
+                (i % 10'000 == 9'999 ? "__end__" : "so") + "\t" +
+                (i % 20'000 == 19'999 ? "note:x\t" : "") + "episode_done:True\n";
+    write_text(dir / "t", text);
+    write_text(dir / "v", "text:question 1\tlabels:it says so\tnote:y\n");
+    PrepareOptions options;
+    options.inputs = {dir / "t"};
+    options.valid = {dir / "v"};
+    std::string first;
+    for (const int threads : {1, 3}) {
+        options.threads = threads;
+        options.out = dir / std::to_string(threads);
+        std::string said;
+        run(options, &said);
+        CAPTURE(said);
+        const std::size_t begin = said.find("warning: ");
+        const std::string warnings = said.substr(begin, said.find("train: 60000") - begin);
+        CHECK(warnings ==
+              "warning: " + (dir / "t") +
+                  ":10000: the word '__end__' has the name of a special token; in a text it is an "
+                  "unknown word, and not that token (6 times)\nwarning: " +
+                  (dir / "t") +
+                  ":20000: the field 'note' is unknown and is left out; a tab inside of a text is "
+                  "written \\t (4 times)\n");
+        if (first.empty()) first = warnings;
+        CHECK(warnings == first);
+    }
+}
+
+TEST_CASE("plain text of names of special tokens, and texts that a SentencePiece model changes") {
+    const tests::ScratchFolder dir;
+    write_text(dir / "t", "one two\nthree __null__ four\n__null__\n");
+    PrepareOptions options;
+    options.inputs = {dir / "t"};
+    options.read.format = TextFormat::text;
+    options.out = dir / "d";
+    std::string said;
+    run(options, &said);
+    CHECK(said.find("t:2: the word '__null__' has the name of a special token") !=
+          std::string::npos);
+    CHECK(said.find("(2 times)") != std::string::npos);
+}

@@ -75,8 +75,12 @@ TEST_CASE("chat messages: what is wrong is told with file and line") {
     }
     for (const char* content : {"1", "{}", "[1]", R"([{"type":"text"}])", R"([{"text":"x"}])"}) {
         CAPTURE(content);
-        CHECK(read(good + with_content(content)).turns.starts_with("f:2: not a conversation"));
+        CHECK(read(good + with_content(content)).turns.starts_with("f:2: message 1 has a "));
     }
+    CHECK(read(good + R"({"messages":[{"role":"user","content":"a"},{"content":"b"}]})")
+              .turns.starts_with("f:2: message 2 has no 'role'; a line is {"));
+    CHECK(read(good + R"({"messages":[3]})").turns.starts_with("f:2: message 1 is no object"));
+    CHECK(read(good + "{}").turns.starts_with("f:2: no \"messages\""));
     CHECK(read(line({"robot:a"})).turns.starts_with("f:1: a message of the role 'robot'"));
     CHECK(read(good + with_content(R"("x\u0000y")")).turns.starts_with("f:2: a NUL character"));
     CHECK(read(good + "{\"messages\":[").turns.starts_with("f:2: not JSON"));

@@ -93,3 +93,44 @@ TEST_CASE("a dictionary encodes and decodes as ParlAI does") {
     ids.push_back(2);
     CHECK(t.decode(ids) == "hello , ας __unk__");
 }
+
+TEST_CASE("a dictionary of Windows or DOS has the same tokens, one of an old Mac is refused") {
+    const tests::ScratchFolder dir;
+    const std::string plain = "a\t5\nb\t4\n";
+    std::ofstream(dir / "plain") << plain;
+    const Dictionary expected = Dictionary::load(dir / "plain", LetterCase::keep);
+    for (const std::string& text :
+         {"\xEF\xBB\xBF" + plain, plain + "\x1A", std::string("a\t5\r\nb\t4\r\n\x1A"),
+          std::string("a\t5\r\r\nb\t4")}) {
+        CAPTURE(text);
+        std::ofstream(dir / "d") << text;
+        const Dictionary read = Dictionary::load(dir / "d", LetterCase::keep);
+        CHECK(tokens_of(read) == tokens_of(expected));
+        CHECK(read.hash() == expected.hash());
+    }
+    CHECK(load_error(dir / "d", "a\t5\rb\t4\r").find("d:1: a carriage return inside") !=
+          std::string::npos);
+    CHECK(load_error(dir / "d", std::string("\xFF\xFE"
+                                            "a\0\t\0",
+                                            6))
+              .find("d: is UTF-16") != std::string::npos);
+    CHECK(load_error(dir / "d", "\x1F\x8B\x08").find("compressed by gzip") != std::string::npos);
+}
+
+TEST_CASE("names of special tokens are words in a text, and special tokens in a delimiter") {
+    for (const LetterCase letter_case : {LetterCase::keep, LetterCase::lower}) {
+        const DictionaryTokenizer t(Dictionary({{"a", 2}, {"b", 1}}, {.letter_case = letter_case}));
+        std::vector<std::int32_t> ids;
+        t.encode("a __end__ b __null__ __start__ __unk__ a__end__", ids);
+        CHECK(ids == std::vector<std::int32_t>{4, 3, 5, 3, 3, 3, 3});
+        ids.clear();
+        t.encode_delimiter(" __end__ __start__ ", ids);
+        CHECK(ids == std::vector<std::int32_t>{2, 1});
+        std::string found;
+        t.find_specials("a __end__\n__END__ b__null__ __unk__ ___", [&](auto name, auto offset) {
+            found += std::string(name) + "@" + std::to_string(offset) + " ";
+        });
+        CHECK(found == (letter_case == LetterCase::keep ? "__end__@2 __unk__@28 "
+                                                        : "__end__@2 __END__@10 __unk__@28 "));
+    }
+}

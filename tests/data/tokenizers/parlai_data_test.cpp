@@ -91,9 +91,7 @@ TEST_CASE("FbDialog text gives ParlAI's turns, a line of a bare number too") {
         chunk.path = "f";
         chunk.text = one["file"].get<std::string>();
         TurnsAlone sink;
-        std::ostringstream lines;
-        Log log(lines, Verbosity::normal, 0, "");
-        Warnings warnings(log);
+        Warnings warnings;
         ReadOptions options;
         options.format = TextFormat::fbdialog;
         read_turns(chunk, options, warnings, sink);

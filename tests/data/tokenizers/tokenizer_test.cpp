@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "data/tokenizers/dictionary_tokenizer.hpp"
+#include "data/tokenizers/sentencepiece_charsmap.hpp"
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_training.hpp"
 #include "runtime/core/error.hpp"
@@ -44,7 +45,9 @@ TEST_CASE("SentencePiece loses nothing and keeps the specials' places") {
         CHECK(t.size() > 500);
         CHECK(t.size() <= 600);
         for (const char* text : {"To be, or not to be", "  two  spaces ", "a\nb\n\n c",
-                                 "日本 🙂 é\t!", "__start__ __unk__", "\n", ""}) {
+                                 "日本 🙂 é\t!", "__start__ __unk__", "\n", "", "a▁b ▁ ▁▁ c▁",
+                                 "▁", " ▁\n▁ x", "<s> </s> <unk> <0x0A> <0xE2><0x96><0x81>",
+                                 "▂▃▅ ⁇ ﬁ ｆｕｌｌ \u200B\uFEFF\u2028\u00A0x\r\x0C\x1A \uFFFD"}) {
             CAPTURE(text);
             const auto ids = encoded(t, text);
             CHECK(t.decode(ids) == text);
@@ -103,4 +106,12 @@ TEST_CASE("a vocabulary that SentencePiece cannot make is a config error") {
     options.vocab_size = 100;
     CHECK_THROWS_WITH_AS(train_sentencepiece(shakespeare_sample(10), options, 1),
                          doctest::Contains("--vocab-size 100"), Error);
+}
+
+TEST_CASE("a model that replaces characters or spaces says so, one of prepare does not") {
+    CHECK_FALSE(trained(SentencePieceModel::unigram).normalizes());
+    CHECK_FALSE(model_normalizes({"\x1A\x02\x20\x00", 4}));
+    CHECK(model_normalizes({"\x1A\x02\x20\x01", 4}));
+    CHECK(model_normalizes({"\x1A\x05\x12\x01x\x20\x00", 7}));
+    CHECK(model_normalizes(""));
 }

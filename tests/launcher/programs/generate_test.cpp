@@ -197,3 +197,31 @@ TEST_CASE("prompts that are none, and replies that cannot be written") {
                       program_path("lockstep"), talk.model}),
          1, {"No space left"});
 }
+
+TEST_CASE("prompts of other systems give the same replies, and what is odd in them is told") {
+    const SmallTalk talk;
+    const std::string plain = "hello\nwho are you\n", replies = "good morning\nnobody\n";
+    const std::string mark = "\xEF\xBB\xBF", input = talk.scratch / "prompts.txt";
+    for (const std::string& prompts :
+         {mark + plain, plain + "\x1A", std::string("hello\r\nwho are you\r\n\x1A")}) {
+        CAPTURE(prompts);
+        CHECK(talk.generate("", prompts) == replies);
+        write_text(input, prompts);
+        CHECK(talk.generate("--input " + input) == replies);
+    }
+    const std::string generate = "lockstep generate -mf " + talk.model;
+    says(run_line(generate, ProgramInput{"hello\n" + mark + "who are you\n", {}, ""}), 0,
+         {replies, "standard input:2: a byte order mark"});
+    says(run_line(generate, ProgramInput{"{\"text\": \"hello\"}\n", {}, ""}), 0,
+         {"standard input:1: a line of JSON is read as it is", "--format jsonl"});
+    says(run_line(generate, ProgramInput{std::string("\xFF\xFEh\0", 4), {}, ""}), 2,
+         {"standard input: is UTF-16"});
+    says(run_line(generate, ProgramInput{std::string("hello\nh\0i\n", 10), {}, ""}), 2,
+         {"standard input:2: byte 2 is NUL"});
+    write_text(input + ".jsonl", mark + "{\"text\": \"hello\", \"mood\": 1}\n");
+    says(run_line(generate + " --input " + input + ".jsonl"), 0,
+         {"good morning", "prompts.txt.jsonl:1: the member 'mood' is unknown and is left out"});
+    write_text(input + ".jsonl", "{\"text\": \"hello\", \"text\": \"who are you\"}\n");
+    says(run_line(generate + " --input " + input + ".jsonl"), 2,
+         {"prompts.txt.jsonl:1: \"text\" twice in an object"});
+}
