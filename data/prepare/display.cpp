@@ -2,11 +2,12 @@
 #include "data/prepare/display.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "data/storage/dataset.hpp"
 #include "data/storage/shard_store.hpp"
-#include "data/tokenizers/tokenizer.hpp"
+#include "data/tokenizers/written_words.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
@@ -33,25 +34,41 @@ std::string labels_of(ShardStore& store, const RowExtent& extent, const Tokenize
 
 }  // namespace
 
-void display(const DisplayOptions& options, std::ostream& out) {
+void display(const DisplayOptions& options, std::ostream& out, std::ostream& notes) {
     const Dataset dataset = Dataset::open(options.data);
     const auto tokenizer = open_tokenizer(options.data);
     const std::string& first = dataset.info().splits.at(0).name;
     const SplitInfo& split = dataset.split(options.split.empty() ? first : options.split);
     ShardStore store(dataset, split);
     const std::uint64_t shown = std::min(split.rows, static_cast<std::uint64_t>(options.examples));
+    bool unknown = false;
     for (std::uint64_t row = 0; row < shown; ++row) {
         const RowExtent extent = find_row(store, split, row);
         std::vector<std::int32_t> tokens(static_cast<std::size_t>(extent.source + extent.label));
         store.read_tokens(extent.shard, extent.first_token, tokens);
         const std::span<const std::int32_t> all(tokens);
         const auto source = static_cast<std::size_t>(extent.source);
+        const std::int32_t unk = tokenizer->special().unk;
+        unknown = unknown || std::find(all.begin(), all.begin() + extent.source, unk) !=
+                                 all.begin() + extent.source;
         const std::string labels = labels_of(store, extent, *tokenizer, all.subspan(source));
         out << "- - - " << printable(split.name) << " " << row << " - - -\n";
         if (source > 0) out << printable_lines(tokenizer->decode(all.first(source))) << '\n';
         out << "   " << printable_lines(labels) << '\n';
     }
     out << printable(split.name) << ": " << shown << " of " << split.rows << " rows\n";
+    if (unknown) notes << delimiter_note(dataset, *tokenizer);
+}
+
+std::string delimiter_note(const Dataset& dataset, const Tokenizer& tokenizer) {
+    const nlohmann::json options = try_parse_json(dataset.info().options);
+    const auto delimiter = options.find("delimiter");
+    if (!options.is_object() || delimiter == options.end() || !delimiter->is_string()) return "";
+    std::vector<std::int32_t> ids;
+    encode_delimiter(tokenizer, delimiter->get_ref<const std::string&>(), ids);
+    if (std::find(ids.begin(), ids.end(), tokenizer.special().unk) == ids.end()) return "";
+    return "note: __unk__ between turns is the delimiter, which the dictionary does not have; a "
+           "model sees the same in ParlAI\n";
 }
 
 }  // namespace lockstep::data

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "data/loading/eval_loader.hpp"
+#include "data/prepare/display.hpp"
 #include "launcher/evaluate/averaged_validator.hpp"
 #include "launcher/evaluate/row_texts.hpp"
 #include "launcher/generate/reply_generator.hpp"
@@ -50,13 +51,17 @@ void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, Lo
     options.order = data::EvalOrder::of_data;
     const auto source = data::open_eval_source(dataset, options);
     ReplyGenerator replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
+    bool unknown = false;
     for (train::Batch batch; source->next(batch);) {
         const auto replies = replier.reply(batch, options.batching.layout);
-        for (std::size_t i = 0; i < replies.size(); ++i)
-            show(row + std::to_string(batch.rows[i]), texts_of(batch, i, loaded.tokenizer()),
-                 replies[i]);
+        for (std::size_t i = 0; i < replies.size(); ++i) {
+            const RowTexts texts = texts_of(batch, i, loaded.tokenizer());
+            unknown = unknown || texts.context.find("__unk__") != std::string::npos;
+            show(row + std::to_string(batch.rows[i]), texts, replies[i]);
+        }
         std::cout.flush();
     }
+    if (unknown) std::cerr << data::delimiter_note(dataset, loaded.tokenizer());
 }
 
 }  // namespace

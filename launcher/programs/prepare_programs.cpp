@@ -117,7 +117,7 @@ int display_data_program(const std::vector<std::string>& args) {
     if (!parse_or_answer("display_data DIR [-n 10] [--split NAME]\n", with_data(args), {table}))
         return 0;
     require_given(!options.data.empty(), "--data: name a directory that `lockstep prepare` wrote");
-    data::display(options, std::cout);
+    data::display(options, std::cout, std::cerr);
     return 0;
 }
 

@@ -21,9 +21,10 @@ void make(PrepareOptions options) {
     prepare(options, log);
 }
 
-std::string displayed(const DisplayOptions& options) {
-    std::ostringstream out;
-    display(options, out);
+std::string displayed(const DisplayOptions& options, std::string* note = nullptr) {
+    std::ostringstream out, notes;
+    display(options, out, notes);
+    if (note) *note = notes.str();
     return out.str();
 }
 
@@ -98,4 +99,25 @@ TEST_CASE("plain text is shown as targets alone, of the first split that there i
     make(options);
     CHECK(displayed({.data = dir / "e", .split = "", .examples = 1}) ==
           "- - - test 0 - - -\n   one two\ntest: 1 of 3 rows\n");
+}
+
+TEST_CASE("an unknown delimiter between turns is explained beside the rows, a known one is not") {
+    const tests::ScratchFolder dir;
+    tests::write_text(dir / "t", "text:a\tlabels:b\ntext:c\tlabels:d\tepisode_done:True\n");
+    PrepareOptions options;
+    options.inputs = {dir / "t"};
+    options.out = dir / "d";
+    make(options);
+    std::string note;
+    CHECK(displayed({.data = dir / "d", .split = "", .examples = 1}, &note).find("note") ==
+          std::string::npos);
+    CHECK(note.empty());
+    CHECK(displayed({.data = dir / "d", .split = "", .examples = 2}, &note)
+              .find("\na __unk__ b __unk__ c\n") != std::string::npos);
+    CHECK(note.starts_with("note: __unk__ between turns is the delimiter"));
+    options.read.delimiter = " a ";
+    options.out = dir / "known";
+    make(options);
+    displayed({.data = dir / "known", .split = "", .examples = 2}, &note);
+    CHECK(note.empty());
 }
