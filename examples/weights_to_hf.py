@@ -4,8 +4,8 @@
 
     weights_to_hf.py FOLDER OUT
 
-Writes config.json and model.safetensors for GPT2LMHeadModel.from_pretrained(OUT), and the dictionary beside them.
-transformers is not needed, but these are:
+Writes config.json and model.safetensors for GPT2LMHeadModel.from_pretrained(OUT), tokenizer.json and tokenizer_config.json for
+AutoTokenizer.from_pretrained(OUT), and Lockstep's own dictionary beside them. transformers is not needed, but these are:
 
     pip install numpy safetensors
 """
@@ -15,6 +15,8 @@ import json
 import pathlib
 import shutil
 import sys
+
+import tokenizer_to_hf
 
 MODULES = {
     "self_attention.qkv": "attn.c_attn",
@@ -105,6 +107,18 @@ def run(folder, out):
     for name in ["tokenizer.json", tokenizer["file"]]:
         shutil.copy(folder / name, out / f"lockstep-{name}")
     print(f"{out}: {len(theirs)} tensors; start is token 1, end is token 2")
+    print(f"{out}: {add_tokenizer(folder, out, tokenizer['file'], config['n_positions'])}")
+
+
+def add_tokenizer(folder, out, file, n_positions):
+    """Returns how to get the tokenizer in Python."""
+    try:
+        tokenizer_to_hf.write(folder, out, n_positions)
+    except tokenizer_to_hf.Unsupported as problem:
+        line = (f'sentencepiece.SentencePieceProcessor(model_file="{out}/lockstep-{file}")' if file.endswith(".model")
+                else "`lockstep` alone")
+        return f"no tokenizer for transformers, as the model's {problem}; the same ids come from {line}"
+    return f'the tokenizer is AutoTokenizer.from_pretrained("{out}")'
 
 
 def main():
