@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "model/decoding/decoder.hpp"
@@ -24,6 +26,9 @@ struct GenerationOptions {
     double temperature = 1.0;
     int max_length = 256;  // tokens of a reply, including END
     std::uint64_t seed = 0;
+    // Tells of the tokens of a reply so far whether it ends with the last of them, without END.
+    // Empty: only END ends a reply. Several threads call it.
+    std::function<bool(std::span<const std::int32_t> tokens)> is_complete = {};
 };
 
 // Holds the ids that generation treats specially. START is fed first and never generated; END ends
@@ -35,18 +40,18 @@ struct SpecialTokens {
 
 // A hypothesis is a reply without START and END. The score is the sum of its tokens'
 // log-probabilities, including END's, divided by ((1 + length) / 6) ^ beam_length_penalty; as in
-// ParlAI, the length includes START and END.
+// ParlAI, the length includes START and END. A reply that is_complete() ended has no END.
 struct Hypothesis {
     std::vector<std::int32_t> tokens;
     double score = 0;
 };
 
 // Returns the replies to each context, in the contexts' order, the best first. They are those that
-// ended within max_length; if none did, the single reply is cut there and its last token is
-// replaced by END, as in ParlAI. rows[i] is the global row of context i: sampling depends only on
-// (seed, row, sample, token). Greedy is a beam of one without a minimum length. whole_contexts is
-// empty or holds each context as it was before it was cut. Throws kind config naming the option
-// when one is out of range.
+// ended within max_length, by END or by is_complete(); if none did, the single reply is cut there
+// and its last token is replaced by END, as in ParlAI. rows[i] is the global row of context i:
+// sampling depends only on (seed, row, sample, token). Greedy is a beam of one without a minimum
+// length. whole_contexts is empty or holds each context as it was before it was cut. Throws kind
+// config naming the option when one is out of range.
 std::vector<std::vector<Hypothesis>> generate_ranked(
     IncrementalDecoder& decoder, const std::vector<std::vector<std::int32_t>>& contexts,
     const std::vector<std::uint32_t>& rows, const GenerationOptions& options,

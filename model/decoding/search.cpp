@@ -119,6 +119,19 @@ auto Search::sampled(std::span<const float> log_probs, std::int64_t vocabulary) 
     return candidates;
 }
 
+// Adds the candidate's token to its hypothesis, and keeps the hypothesis if that ends it.
+bool Search::ended(const Candidate& candidate, Hypothesis& hypothesis) {
+    constexpr int start_alone = 1, start_and_end = 2;
+    if (candidate.token == special_.end) {
+        ended_.push_back({std::move(hypothesis), start_and_end});
+        return true;
+    }
+    hypothesis.tokens.push_back(candidate.token);
+    if (!options_.is_complete || !options_.is_complete(hypothesis.tokens)) return false;
+    ended_.push_back({std::move(hypothesis), start_alone});
+    return true;
+}
+
 auto Search::advance(std::span<float> log_probs, std::int64_t vocabulary) -> std::vector<Move> {
     for (int i = 0; i < live(); ++i) {
         forbid(live_[i], log_probs.subspan(i * vocabulary, vocabulary));
@@ -133,16 +146,14 @@ auto Search::advance(std::span<float> log_probs, std::int64_t vocabulary) -> std
     std::vector<std::uint32_t> next_samples;
     for (const Candidate& c : candidates) {
         Hypothesis hypothesis{live_[c.from].tokens, c.score};
-        if (c.token == special_.end) {
-            ended_.push_back(std::move(hypothesis));
+        if (ended(c, hypothesis)) {
+            top_ended_ = top_ended_ || &c == candidates.data();
             continue;
         }
-        hypothesis.tokens.push_back(c.token);
         next.push_back(std::move(hypothesis));
         if (samples()) next_samples.push_back(samples_[c.from]);
         moves.push_back({c.from, c.token});
     }
-    top_ended_ = top_ended_ || candidates.front().token == special_.end;
     const bool enough = top_ended_ && static_cast<int>(ended_.size()) >= width_;
     done_ = next.empty() || (enough && !samples()) || --steps_left_ == 0;
     live_ = std::move(next);
@@ -162,9 +173,8 @@ std::vector<Hypothesis> Search::ranked() const {
         return {cut};
     }
     std::vector<Hypothesis> all;
-    for (const Hypothesis& hypothesis : ended_) {
-        all.push_back({hypothesis.tokens, rescored(hypothesis, 2)});  // START and END
-    }
+    for (const auto& [hypothesis, special_tokens] : ended_)
+        all.push_back({hypothesis.tokens, rescored(hypothesis, special_tokens)});
     std::stable_sort(all.begin(), all.end(),
                      [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
     return all;

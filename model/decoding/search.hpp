@@ -49,14 +49,22 @@ private:
     std::vector<Candidate> sampled(std::span<const float> log_probs, std::int64_t vocabulary) const;
     bool samples() const noexcept;
     double rescored(const Hypothesis& hypothesis, int special_tokens) const;
+    bool ended(const Candidate& candidate, Hypothesis& hypothesis);
+
+    // A hypothesis that END ended, or is_complete(), and the special tokens that its length counts.
+    struct Ended {
+        Hypothesis hypothesis;
+        int special_tokens;
+    };
 
     const GenerationOptions& options_;
     const SpecialTokens special_;
     const std::vector<std::int32_t>& context_;
     std::uint32_t row_;
     int width_, min_length_, steps_left_;
-    std::vector<Hypothesis> live_, ended_;  // their scores are plain sums
-    std::vector<std::uint32_t> samples_;    // live_[i] is this sample
+    std::vector<Hypothesis> live_;  // scores are plain sums, as in ended_
+    std::vector<Ended> ended_;
+    std::vector<std::uint32_t> samples_;  // live_[i] is this sample
     bool top_ended_ = false, done_ = false;
 };
 
