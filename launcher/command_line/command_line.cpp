@@ -108,6 +108,16 @@ Word split_word(const std::string& typed) {
     throw Error(ErrorKind::config, typed + ": needs a value");
 }
 
+// An option of texts may be meant to have the next word, which begins with a dash.
+[[noreturn]] void missing(const Word& word, const Option& option, const std::string& next) {
+    if (option.repetition == Repetition::adds && next.starts_with("-"))
+        throw Error(ErrorKind::config, word.typed +
+                                           ": needs a value; one that begins with a dash "
+                                           "is given behind an equals sign: " +
+                                           word.typed + "=" + shown(next));
+    missing(word.typed);
+}
+
 // Reads a command line. ParlAI's short forms have several letters, and its values may begin with a
 // dash (--truncate -1).
 class WordReader {
@@ -135,9 +145,10 @@ private:
         const Option& option = find_option(word.typed, word.name, index_);
         Setting& setting = settings_[option.name];
         setting.option = &option;
-        // A repeated option replaces the earlier one, also for lists, as in argparse. Only the
+        // A repeated option replaces the earlier one, also for most lists, as in argparse. Only the
         // values after equals signs, which may begin with dashes, form one list.
-        const bool goes_on = word.has == Word::Value::attached && setting.last == word.has;
+        const bool goes_on = option.repetition == Repetition::adds ||
+                             (word.has == Word::Value::attached && setting.last == word.has);
         if (!goes_on) setting.values.clear();
         setting.last = word.has;
         for (std::string& value : values_of(word, option)) setting.values.push_back(value);
@@ -159,7 +170,7 @@ private:
         while (at_ + 1 < args_.size() && !looks_like_option(args_[at_ + 1], index_)) {
             values.push_back(args_[++at_]);
         }
-        if (values.empty()) missing(word.typed);
+        if (values.empty()) missing(word, option, at_ + 1 < args_.size() ? args_[at_ + 1] : "");
         return values;
     }
 

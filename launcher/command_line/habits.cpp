@@ -5,15 +5,11 @@
 #include <array>
 #include <filesystem>
 
+#include "launcher/command_line/trainer_habits.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
-
-// `names` are separated by blanks.
-struct OptionHabit {
-    std::string_view names;
-    const char* instead;
-};
 
 struct ValueHabit {
     std::string_view option, values;
@@ -107,10 +103,6 @@ constexpr std::array option_habits{
     OptionHabit{"n-segments output-scaling share-word-embeddings rank-candidates rc",
                 "leave it out: models generate, and share one table of embeddings"},
     OptionHabit{"nus nu", "it is of the optimizers qhm and qhadam, which are not here"},
-    // Other trainers have these options.
-    OptionHabit{"gradient-accumulation-steps", "it is --update-freq here"},
-    OptionHabit{"per-device-train-batch-size", "it is --batchsize here"},
-    OptionHabit{"nproc-per-node", "it is --distributed-world-size of multiprocessing_train"},
 };
 
 constexpr std::array value_habits{
@@ -130,14 +122,47 @@ constexpr std::array value_habits{
     ValueHabit{"tokenizer", "bpe gpt2 slow_bytelevel_bpe bytelevelbpe",
                "give sentencepiece, for pieces of words by pairs with --sentencepiece-model bpe"},
     ValueHabit{"tokenizer", "nltk spacy space split", "give re, which is ParlAI's default"},
+    ValueHabit{"inference", "sample sampling random multinomial", "give topk or nucleus"},
+    ValueHabit{"inference", "top-k top_k topk-sampling", "give topk"},
+    ValueHabit{"inference", "top-p top_p topp nucleus-sampling", "give nucleus"},
+    ValueHabit{"inference", "beam-search beam_search beams", "give beam"},
+    ValueHabit{"inference", "contrastive contrastive_search diverse_beam group_beam assisted",
+               "give beam, topk or nucleus"},
+    ValueHabit{"lr-scheduler", "constant", "give none"},
+    ValueHabit{"lr-scheduler", "constant_with_warmup warmup",
+               "give fixed with --lr-scheduler-decay 1 and --warmup-updates N"},
+    ValueHabit{"lr-scheduler", "inverse_sqrt inverse-sqrt inverse-square-root", "give invsqrt"},
+    ValueHabit{"lr-scheduler", "reduce_lr_on_plateau plateau", "give reduceonplateau"},
+    ValueHabit{"lr-scheduler",
+               "cosine_with_restarts cosine_with_min_lr cosine_warmup_with_min_lr polynomial "
+               "polynomial_decay warmup_stable_decay wsd",
+               "give cosine or linear, which fall to 0 at --max-train-steps"},
+    ValueHabit{"optimizer",
+               "adamw_torch adamw_torch_fused adamw_hf adamw_apex_fused adamw_fused "
+               "paged_adamw_32bit fused_adamw",
+               "give adamw"},
+    ValueHabit{"optimizer",
+               "adamw_8bit adamw_bnb_8bit paged_adamw_8bit adam8bit adamw8bit paged_adamw",
+               "give adamw, with --moments int8"},
+    ValueHabit{"optimizer", "lion_8bit lion_32bit paged_lion_8bit paged_lion_32bit", "give lion"},
+    ValueHabit{"precision", "no full float float32 32 32-true", "give fp32"},
+    ValueHabit{"precision", "bfloat16 bf16-mixed bf16-true", "give bf16"},
+    ValueHabit{"precision", "float16 half 16 16-mixed", "give fp16"},
+    ValueHabit{"device", "gpu cuda:0 cuda:1 cuda:2 cuda:3 cuda:4 cuda:5 cuda:6 cuda:7",
+               "give cuda; CUDA_VISIBLE_DEVICES says which GPUs there are"},
     ValueHabit{"inference", "delayedbeam delayednucleusbeam factual_nucleus",
                "give beam or nucleus"},
 };
 
+bool is_meant(std::string_view known, std::string_view word) {
+    return known.ends_with('*') ? word.starts_with(known.substr(0, known.size() - 1))
+                                : known == word;
+}
+
 bool holds(std::string_view words, std::string_view word) {
     while (!words.empty()) {
         const std::size_t end = std::min(words.find(' '), words.size());
-        if (words.substr(0, end) == word) return true;
+        if (is_meant(words.substr(0, end), word)) return true;
         words.remove_prefix(std::min(end + 1, words.size()));
     }
     return false;
@@ -147,6 +172,9 @@ bool holds(std::string_view words, std::string_view word) {
 
 std::string instead_of_option(std::string_view name) {
     for (const OptionHabit& habit : option_habits) {
+        if (holds(habit.names, name)) return habit.instead;
+    }
+    for (const OptionHabit& habit : trainer_habits()) {
         if (holds(habit.names, name)) return habit.instead;
     }
     return "";

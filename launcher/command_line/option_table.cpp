@@ -105,8 +105,21 @@ void OptionTable::add(const std::string& names, Arity arity, std::string placeho
     std::getline(in, name, ',');
     std::vector<std::string> aliases;
     while (std::getline(in, alias, ',')) aliases.push_back(alias);
-    options_.push_back({std::move(name), std::move(aliases), arity, std::move(placeholder),
-                        std::move(help), std::move(default_text), std::move(assign), ""});
+    options_.push_back({.name = std::move(name),
+                        .aliases = std::move(aliases),
+                        .arity = arity,
+                        .placeholder = std::move(placeholder),
+                        .help = std::move(help),
+                        .default_text = std::move(default_text),
+                        .assign = std::move(assign),
+                        .instead = ""});
+}
+
+void OptionTable::add_repeated(const std::string& names, const std::string& placeholder,
+                               const std::string& help,
+                               std::function<void(const std::vector<std::string>&)> assign) {
+    add(names, Arity::many, placeholder, help, "", std::move(assign));
+    options_.back().repetition = Repetition::adds;
 }
 
 void OptionTable::refuse_all(const std::string& instead) {

@@ -13,6 +13,9 @@
 namespace lockstep::launcher {
 
 enum class Arity { flag, one, many };
+// What an option does that is given again: its values take the place of the earlier ones, as in
+// argparse, or are added to them.
+enum class Repetition { replaces, adds };
 
 // An option has a long name, ParlAI's short forms (without dashes), and a function that stores its
 // value.
@@ -24,6 +27,7 @@ struct Option {
     std::string help;
     std::string default_text;
     std::function<void(const std::vector<std::string>&)> assign;  // throws a config error
+    Repetition repetition = Repetition::replaces;
     std::string instead;  // not empty: the option is refused; this text says what to do instead
 };
 
@@ -95,6 +99,11 @@ public:
     // Adds an option of any other type.
     void add(const std::string& names, Arity arity, std::string placeholder, std::string help,
              std::string default_text, std::function<void(const std::vector<std::string>&)> assign);
+
+    // Adds an option that takes one value or several, and of which all count if it is given again.
+    void add_repeated(const std::string& names, const std::string& placeholder,
+                      const std::string& help,
+                      std::function<void(const std::vector<std::string>&)> assign);
 
     // These two functions refuse options. `instead` says what to do instead of giving them to this
     // program.

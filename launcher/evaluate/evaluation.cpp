@@ -103,8 +103,9 @@ std::unique_ptr<LoadedModel> read_weights(const RunConfig& config, Job& job,
     const Warn silent = [](const std::string&) {};  // each rank looks, and rank 0 tells
     std::unique_ptr<LoadedModel> loaded;
     start_together(*job.communicator, self, [&] {
-        loaded = std::make_unique<LoadedModel>(
-            config.model_file, job.device, self.rank == 0 ? Warn(warn_on_standard_error) : silent);
+        loaded =
+            std::make_unique<LoadedModel>(config.model_file, config.checkpoint, job.device,
+                                          self.rank == 0 ? Warn(warn_on_standard_error) : silent);
     });
     return loaded;
 }

@@ -33,8 +33,9 @@ ChatSession::ChatSession(const RunConfig& config)
     : settings_(config.talk),
       null_if_empty_(learnt_dialogues(config.model_file)),
       longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
-      loaded_(config.model_file, lone_device(config)),
-      replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config)) {}
+      loaded_(config.model_file, config.checkpoint, lone_device(config)),
+      replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config),
+               StopTexts(loaded_.tokenizer(), config.talk.stops)) {}
 
 std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>& turns) const {
     const data::Tokenizer& tokenizer = loaded_.tokenizer();

@@ -99,27 +99,33 @@ void PromptReader::look_at(std::string& line) {
     warnings_.append(found);
 }
 
+Prompt prompt_of(const std::string& line, PromptFormat format, const std::string& where,
+                 const data::SourceLine& source_line, data::Warnings& found) {
+    require_text(line, where);
+    Prompt prompt;
+    prompt.turns = {with_line_feeds(line)};
+    if (format != PromptFormat::jsonl) return prompt;
+    const nlohmann::json json = object_of(line, where);
+    prompt.turns = turns_of(json, where);
+    for (const std::string& turn : prompt.turns) require_text(turn, where);
+    std::vector<std::string_view> known(data::members_of_origin().begin(),
+                                        data::members_of_origin().end());
+    known.insert(known.end(), {"text", "context"});
+    data::warn_of_members(json, known, "the member @ is unknown and is left out", found,
+                          source_line);
+    return prompt;
+}
+
 bool PromptReader::next(Prompt& prompt) {
     std::string line;
     do {
         if (!next_line(line)) return false;
         look_at(line);
     } while (format_ == PromptFormat::jsonl && line.find_first_not_of(" \t") == std::string::npos);
-    const std::string where = origin_ + ":" + std::to_string(line_);
-    require_text(line, where);
-    prompt.turns = {with_line_feeds(line)};
-    if (format_ == PromptFormat::jsonl) {
-        const nlohmann::json json = object_of(line, where);
-        prompt.turns = turns_of(json, where);
-        for (const std::string& turn : prompt.turns) require_text(turn, where);
-        data::Warnings found;
-        std::vector<std::string_view> known(data::members_of_origin().begin(),
-                                            data::members_of_origin().end());
-        known.insert(known.end(), {"text", "context"});
-        data::warn_of_members(json, known, "the member @ is unknown and is left out", found,
-                              {&origin_, line_});
-        warnings_.append(found);
-    }
+    const data::SourceLine source_line{&origin_, line_};
+    data::Warnings found;
+    prompt = prompt_of(line, format_, origin_ + ":" + std::to_string(line_), source_line, found);
+    warnings_.append(found);
     prompt.number = count_++;
     return true;
 }

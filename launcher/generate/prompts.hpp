@@ -17,10 +17,15 @@ struct Prompt {
     std::uint32_t number = 0;  // the first one is 0
 };
 
-// Reads prompts one after the other. `text` has one turn per line, in which \n is a line feed, as
-// in ParlAI's interactive. `jsonl` has {"text": "..."} or {"context": ["turn", ...]} on each line
-// and skips empty lines. Throws a data error "origin:line: ..." for any other line, or one that is
-// not UTF-8, has a NUL or is longer than read_line allows.
+// Returns the prompt that a line of this format holds. `text` has one turn, in which \n is a line
+// feed, as in ParlAI's interactive; `jsonl` {"text": "..."} or {"context": ["turn", ...]}. Throws a
+// data error that begins with `where` for any other line, and for one that is not UTF-8 or has a
+// NUL. Adds what is odd in the line to `found`.
+Prompt prompt_of(const std::string& line, PromptFormat format, const std::string& where,
+                 const data::SourceLine& source_line, data::Warnings& found);
+
+// Reads prompts one after the other. Empty lines of `jsonl` are skipped. Throws a data error
+// "origin:line: ..." as prompt_of() does, and for a line that is longer than read_line allows.
 class PromptReader {
 public:
     // `in` must outlive the reader.

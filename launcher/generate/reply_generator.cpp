@@ -41,6 +41,15 @@ std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, da
     return contexts;
 }
 
+ReplyGenerator::ReplyGenerator(model::IncrementalDecoder& decoder, const data::Tokenizer& tokenizer,
+                               const model::GenerationOptions& options, const StopTexts& stops)
+    : decoder_(decoder), tokenizer_(tokenizer), stops_(stops), options_(options) {
+    if (stops.empty()) return;
+    options_.is_complete = [stops](std::span<const std::int32_t> tokens) {
+        return stops.are_at_end(tokens);
+    };
+}
+
 std::vector<std::string> ReplyGenerator::reply(
     const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
     const std::vector<std::vector<std::int32_t>>& whole_contexts) {
@@ -64,7 +73,7 @@ std::vector<std::vector<Reply>> ReplyGenerator::ranked(
                                                          {ids.start, ids.end}, whole_contexts)) {
         auto& of_context = replies.emplace_back();
         for (const auto& [tokens, score] : hypotheses) {
-            of_context.push_back({tokenizer_.decode(tokens), score, tokens.size()});
+            of_context.push_back({stops_.cut(tokenizer_.decode(tokens)), score, tokens.size()});
         }
     }
     return replies;

@@ -7,6 +7,7 @@
 
 #include "data/batching/batching_options.hpp"
 #include "data/tokenizers/tokenizer.hpp"
+#include "launcher/generate/stop_texts.hpp"
 #include "launcher/options/run_config.hpp"
 #include "model/decoding/decoder.hpp"
 #include "model/decoding/generation.hpp"
@@ -24,16 +25,19 @@ model::GenerationOptions reply_options(const RunConfig& config);
 struct Reply {
     std::string text;
     double score = 0;
-    std::size_t tokens = 0;  // excluding the end token
+    std::size_t tokens = 0;  // that were generated, without the end token
 };
 
 // Generates a reply's text from a prompt's tokens.
 class ReplyGenerator {
 public:
-    // The arguments must outlive the generator.
+    // Decoder and tokenizer must outlive the generator.
     ReplyGenerator(model::IncrementalDecoder& decoder, const data::Tokenizer& tokenizer,
                    const model::GenerationOptions& options)
-        : decoder_(decoder), tokenizer_(tokenizer), options_(options) {}
+        : ReplyGenerator(decoder, tokenizer, options, StopTexts(tokenizer, {})) {}
+    // Ends a reply before the first of the texts.
+    ReplyGenerator(model::IncrementalDecoder& decoder, const data::Tokenizer& tokenizer,
+                   const model::GenerationOptions& options, const StopTexts& stops);
 
     // Returns one reply per context. `rows` are the contexts' global rows and seed the sampling.
     // `whole_contexts` are the contexts before truncation, for --beam-context-block-ngram; when
@@ -55,6 +59,7 @@ public:
 private:
     model::IncrementalDecoder& decoder_;
     const data::Tokenizer& tokenizer_;
+    StopTexts stops_;
     model::GenerationOptions options_;
 };
 

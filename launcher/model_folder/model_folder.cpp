@@ -10,6 +10,7 @@
 
 #include "data/tokenizers/dataset_tokenizer.hpp"
 #include "launcher/model_folder/model_files.hpp"
+#include "launcher/model_folder/named_checkpoint.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/failure_reason.hpp"
@@ -231,9 +232,12 @@ std::string model_folder_of(const std::string& path) {
 void require_model(const std::string& folder) {
     if (const std::string broken = broken_link(folder); !broken.empty())
         throw Error(ErrorKind::config, folder + ": holds no model: " + broken);
-    if (!holds_model(folder))
+    if (holds_model(folder)) return;
+    if (const std::string instead = instead_of_checkpoint(folder); !instead.empty())
         throw Error(ErrorKind::config,
-                    folder + ": holds no model (no config.json); train one with -mf " + folder);
+                    folder + ": is a checkpoint, and no model's folder; give " + instead);
+    throw Error(ErrorKind::config,
+                folder + ": holds no model (no config.json); train one with -mf " + folder);
 }
 
 OpenedModel open_model_folder(const std::string& folder) {

@@ -13,8 +13,15 @@ void add_metrics(OptionTable& table, RunConfig& config) {
 
 }  // namespace
 
+void add_checkpoint(OptionTable& table, RunConfig& config) {
+    table.text("checkpoint", config.checkpoint, "NAME",
+               "whose weights: step-150 of the model's checkpoints, best or last (default: best; "
+               "last if there are no best ones yet)");
+}
+
 OptionTable eval_table(RunConfig& config) {
     OptionTable table("Evaluation");
+    add_checkpoint(table, config);
     table.text("split", config.split, "NAME", "the split to evaluate");
     table.flag("skip-generation", config.skip_generation,
                "no replies: loss, perplexity and token accuracy only");
@@ -34,6 +41,7 @@ OptionTable eval_table(RunConfig& config) {
 
 OptionTable display_table(RunConfig& config) {
     OptionTable table("Rows");
+    add_checkpoint(table, config);
     table.text("split", config.split, "NAME", "the split whose rows are shown");
     table.integer("num-examples,ne,n", config.train.validation.max_examples,
                   "rows to show (-1: all)");

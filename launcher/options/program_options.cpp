@@ -91,6 +91,11 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
         if (task != Task::plan)
             add_others(Task::plan, "it is for `lockstep plan`; leave it out", config, tables);
     }
+    if (task != Task::evaluate && task != Task::display && !talks(task))
+        refuse({{"checkpoint"},
+                "training goes on from the newest one; to begin anew from another, give "
+                "--init-model MODEL/checkpoints/step-00001234 and a new -mf"},
+               tables);
     if (task == Task::evaluate || task == Task::display)
         refuse({{"eval-data"}, instead_of_option("evaltask")}, tables);
     return tables;

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/text/unicode.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/generation_checks.hpp"
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "runtime/core/error.hpp"
@@ -165,6 +167,11 @@ void check_memory(const RunConfig& config) {
 }
 
 void check_talk(const RunConfig& config) {
+    if (!config.talk.prompts.empty() && !config.talk.input.empty())
+        config_error("--prompt contradicts --input; leave one out");
+    for (const std::string& stop : config.talk.stops)
+        if (data::unicode::first_invalid(stop) != stop.size())
+            config_error("--stop " + shown(stop) + ": is not UTF-8; no reply has such a text");
     const int n = config.talk.n_best, width = config.generation.beam_size;
     if (n > width) {
         config_error("--n-best " + std::to_string(n) +
@@ -202,6 +209,9 @@ void check_options(Task task, const RunConfig& config) {
         config_error("--vocabulary contradicts --data, whose dictionary tells it; leave one out");
     check_launch(config);
     if (talks(task)) check_talk(config);
+    const bool replies =
+        talks(task) || task == Task::display || (task == Task::evaluate && !config.skip_generation);
+    if (replies) check_generation(config);
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
     // A score is divided by a power of at most some thousand tokens, which must be a number.
     constexpr double largest_exponent = 20;

@@ -6,6 +6,7 @@
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/command_line/habits.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/model_folder/named_checkpoint.hpp"
 #include "launcher/options/continued_options.hpp"
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
@@ -221,6 +222,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (stored) take_stored_options(*stored, tables, config);
     require_folder(task, config);
     if (access == FolderAccess::reads) check_models(stored ? continued(config) : config);
+    if (!config.checkpoint.empty()) (void)path_of_checkpoint(config.model_file, config.checkpoint);
     require_data(task, config);
     check_naming_folder(task, config, defaults, config.model_file);
     derive(config);

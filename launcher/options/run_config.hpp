@@ -55,7 +55,9 @@ enum class LogFormat { conversations, parlai };
 struct TalkConfig {
     std::int64_t history_size = -1;  // <= 0: every turn
     std::string delimiter = "\n";
-    std::string input, output;  // generate; empty: standard input and output
+    std::string input, output;         // generate; empty: standard input and output
+    std::vector<std::string> prompts;  // generate: instead of `input`
+    std::vector<std::string> stops;    // texts that end a reply
     PromptFormat format = PromptFormat::automatic;
     bool overwrite = false;  // the file `output`
     bool json = false;
@@ -91,6 +93,7 @@ struct RunConfig {
     bool stochastic_weights = false;        // weights are the sizes of the data sets
     bool aggregate_micro = false;           // averages of several data sets' metrics
     std::string model_file, init_model, split = "valid", trace_file, log_file;
+    std::string checkpoint;  // whose weights evaluate or reply; empty: the best
     DeviceChoice device = DeviceChoice::automatic;
     GpuConfig gpu;
     PrecisionChoice precision = PrecisionChoice::automatic;

@@ -33,6 +33,9 @@ OptionTable doctor_table(RunConfig& config);
 OptionTable plan_table(RunConfig& config);
 OptionTable ladder_table(RunConfig& config);
 
+// Adds --checkpoint, of programs that read a model.
+void add_checkpoint(OptionTable& table, RunConfig& config);
+
 // Returns `config` with the options that give `model`, if those that it has give another one: the
 // shape may come from the folder of a model.
 RunConfig with_model(RunConfig config, const model::ModelConfig& model);

@@ -3,6 +3,7 @@
 
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/options/tables.hpp"
+#include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
 
@@ -10,9 +11,25 @@ namespace {
 
 constexpr std::uint64_t max_count = INT32_MAX;
 
+// Returns the text that a word of --stop means.
+std::string stop_text(const std::string& word) {
+    if (word.empty())
+        throw Error(ErrorKind::config,
+                    "--stop: an empty text would end every reply before it begins; leave it out");
+    std::string text;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        const char next = word[i] == '\\' && i + 1 < word.size() ? word[i + 1] : ' ';
+        const bool escape = next == 'n' || next == 't' || next == '\\';
+        text += !escape ? word[i] : next == 'n' ? '\n' : next == 't' ? '\t' : '\\';
+        if (escape) ++i;
+    }
+    return text;
+}
+
 OptionTable talk_table(RunConfig& config) {
     OptionTable table("Run");
     table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
+    add_checkpoint(table, config);
     table.integer("seed", config.train.seed, "of what is drawn", 0);
     table.integer("threads", config.threads, "0: every core that this process may use", 0,
                   max_threads);
@@ -36,9 +53,24 @@ OptionTable context_table(RunConfig& config) {
     return table;
 }
 
+OptionTable stop_table(RunConfig& config) {
+    OptionTable table("Ends of replies");
+    table.add_repeated("stop", "TEXT...",
+                       "a reply ends before this text; may be given several times. \\n is a line "
+                       "feed, \\t a tab, \\\\ a backslash",
+                       [&stops = config.talk.stops](const auto& given) {
+                           stops.clear();
+                           for (const std::string& text : given) stops.push_back(stop_text(text));
+                       });
+    return table;
+}
+
 OptionTable prompt_table(RunConfig& config) {
     TalkConfig& t = config.talk;
     OptionTable table("Prompts and replies");
+    table.add_repeated("prompt", "TEXT...",
+                       "a prompt, in place of --input; may be given several times",
+                       [&prompts = t.prompts](const auto& given) { prompts = given; });
     table.text("input", t.input, "FILE", "prompts (default: standard input)");
     table.choice<PromptFormat>(
         "format", t.format,
@@ -95,6 +127,7 @@ std::vector<OptionTable> talk_tables(Task task, RunConfig& config) {
     if (task == Task::generate) tables.push_back(prompt_table(config));
     if (task == Task::interactive) tables.push_back(interactive_table(config));
     if (task == Task::self_chat) tables.push_back(self_chat_table(config));
+    tables.push_back(stop_table(config));
     tables.push_back(generation_table(config));
     return tables;
 }

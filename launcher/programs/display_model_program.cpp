@@ -73,7 +73,7 @@ int display_model_program(const std::vector<std::string>& args) {
                                   args);
     if (!config) return 0;
     const DataSets sets = open_dialogues(*config);
-    LoadedModel loaded(config->model_file, lone_device(*config));
+    LoadedModel loaded(config->model_file, config->checkpoint, lone_device(*config));
     for (std::size_t set = 0; set < sets.sets.size(); ++set) show_set(*config, sets, set, loaded);
     return 0;
 }

@@ -45,9 +45,11 @@ public:
     explicit ReplyWriter(const TalkConfig& talk)
         : talk_(talk),
           on_terminal_(talk.output.empty() && output_kind() == OutputKind::terminal),
-          shows_prompts_(on_terminal_ && (!talk.input.empty() || isatty(STDIN_FILENO) == 0)) {}
+          shows_prompts_(on_terminal_ && !shows_itself(talk)) {}
 
     void write(const Prompt& prompt, std::vector<Reply> replies) {
+        ++prompts_;
+        if (replies.size() < static_cast<std::size_t>(talk_.n_best)) ++prompts_with_fewer_;
         replies.resize(std::min(replies.size(), static_cast<std::size_t>(talk_.n_best)));
         if (talk_.json) return write_json(prompt, replies);
         if (shows_prompts_) {
@@ -65,7 +67,25 @@ public:
         text_.str("");
     }
 
+    // Tells how many prompts have fewer replies than were asked for; empty: none.
+    std::string why_fewer() const {
+        if (prompts_with_fewer_ == 0) return "";
+        return "--n-best " + std::to_string(talk_.n_best) + ": " +
+               std::to_string(prompts_with_fewer_) + " of " + std::to_string(prompts_) +
+               (prompts_ == 1 ? " prompt has" : " prompts have") +
+               " fewer replies: only those count that end, unless none does, and the others "
+               "reached "
+               "the longest length; give a larger --max-length, or --stop TEXT at which replies "
+               "end";
+    }
+
 private:
+    // Somebody sees the prompt who has typed it there; among several he needs to see which it is.
+    static bool shows_itself(const TalkConfig& talk) {
+        if (!talk.prompts.empty()) return talk.prompts.size() == 1;
+        return talk.input.empty() && isatty(STDIN_FILENO) == 1;
+    }
+
     // A terminal must not obey what a text holds; a file gets the text as it is.
     std::string line_of(const std::string& text) const {
         return on_terminal_ ? printable_lines(on_one_line(text)) : on_one_line(text);
@@ -86,6 +106,7 @@ private:
     const TalkConfig& talk_;
     const bool on_terminal_;
     const bool shows_prompts_;
+    std::uint64_t prompts_ = 0, prompts_with_fewer_ = 0;
 };
 
 // Collects prompts that are answered together.
@@ -131,8 +152,24 @@ PromptFormat format_of(const TalkConfig& talk) {
     return talk.input.ends_with(".jsonl") ? PromptFormat::jsonl : PromptFormat::text;
 }
 
+data::Warnings for_each_given_prompt(const TalkConfig& talk,
+                                     const std::function<void(Prompt)>& action) {
+    const std::string origin = "--prompt";
+    data::Warnings found;
+    std::uint32_t number = 0;
+    for (const std::string& text : talk.prompts) {
+        const std::uint32_t place = number + 1;
+        Prompt prompt = prompt_of(text, format_of(talk), origin + " " + std::to_string(place),
+                                  {&origin, place}, found);
+        prompt.number = number++;
+        action(std::move(prompt));
+    }
+    return found;
+}
+
 // Returns what is odd in the prompts.
 data::Warnings for_each_prompt(const TalkConfig& talk, const std::function<void(Prompt)>& action) {
+    if (!talk.prompts.empty()) return for_each_given_prompt(talk, action);
     std::ifstream file;
     if (!talk.input.empty()) {
         // Opening a pipe waits until somebody writes to it.
@@ -194,7 +231,7 @@ void write_replies(const TalkConfig& talk, const std::function<void(const Sink&)
 int generate_program(const std::vector<std::string>& args) {
     const auto config =
         parse_run(Task::generate,
-                  "lockstep generate -mf DIR [--input FILE] [options]\n"
+                  "lockstep generate -mf DIR [--input FILE | --prompt TEXT] [options]\n"
                   "Replies to prompts, one a line; a line feed in a reply is written as \\n.\n",
                   args);
     if (!config) return 0;
@@ -202,7 +239,8 @@ int generate_program(const std::vector<std::string>& args) {
     if (!talk.output.empty()) require_output(talk, config->model_file);
     Log notes(std::cerr, Verbosity::normal, 0, "");
     // A wrong line is refused before anything starts. A pipe is read once.
-    const bool twice = !talk.input.empty() && other_kind(talk.input) != "a pipe";
+    const bool twice =
+        !talk.prompts.empty() || (!talk.input.empty() && other_kind(talk.input) != "a pipe");
     if (twice) for_each_prompt(talk, [](Prompt) {}).write(notes);
     std::optional<EndWithReader> reader;
     if (talk.output.empty()) reader.emplace();
@@ -214,6 +252,7 @@ int generate_program(const std::vector<std::string>& args) {
             for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
         batch.answer();
         if (!twice) found.write(notes);
+        if (const std::string why = writer.why_fewer(); !why.empty()) std::cerr << why + "\n";
     });
     return 0;
 }

@@ -5,20 +5,23 @@
 #include <iostream>
 #include <system_error>
 
+#include "launcher/model_folder/named_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher {
 
 void warn_on_standard_error(const std::string& line) { std::cerr << line + "\n" << std::flush; }
 
-std::string weights_of(const std::string& folder, const Warn& warn) {
-    std::string best = folder + "/model.safetensors";
-    if (path_exists(best)) return best;
+namespace {
+
+std::string newest_weights(const std::string& folder, const Warn& warn) {
     const train::CheckpointChoice choice = train::choose_checkpoint(folder);
     if (!choice.path)
         throw Error(ErrorKind::config,
@@ -27,7 +30,32 @@ std::string weights_of(const std::string& folder, const Warn& warn) {
     if (!damaged.empty())
         warn("warning: damaged checkpoints are not used: " + damaged +
              "; the weights are those of " + *choice.path);
-    return *choice.path + "/model.safetensors";
+    return *choice.path + "/" + train::weights_file;
+}
+
+// Reads no file with the optimizer's tensors.
+std::string verified_weights(const std::string& checkpoint) {
+    train::retry_reading([&] {
+        for (const train::ListedFile& file : train::read_manifest(checkpoint).files)
+            if (file.name == train::weights_file || file.name == train::state_file)
+                train::verify_file(checkpoint, file);
+    });
+    return checkpoint + "/" + train::weights_file;
+}
+
+}  // namespace
+
+std::string weights_of(const std::string& folder, const Warn& warn) {
+    std::string best = folder + "/" + train::weights_file;
+    return path_exists(best) ? best : newest_weights(folder, warn);
+}
+
+std::string weights_of(const std::string& folder, const std::string& checkpoint, const Warn& warn) {
+    if (checkpoint.empty()) return weights_of(folder, warn);
+    const std::string path = path_of_checkpoint(folder, checkpoint);
+    if (checkpoint == best_checkpoint) return path;
+    if (checkpoint == last_checkpoint) return newest_weights(folder, warn);
+    return verified_weights(path);
 }
 
 void require_fitting(const model::ModelConfig& config, const std::string& folder,
@@ -48,9 +76,10 @@ void require_fitting(const model::ModelConfig& config, const std::string& folder
                             "them, or use another checkpoint");
 }
 
-LoadedModel::LoadedModel(const std::string& folder, const ComputeDevice& device, const Warn& warn)
+LoadedModel::LoadedModel(const std::string& folder, const std::string& checkpoint,
+                         const ComputeDevice& device, const Warn& warn)
     : opened_(open_model_folder(folder)) {
-    const std::string weights = weights_of(folder, warn);
+    const std::string weights = weights_of(folder, checkpoint, warn);
     require_recorded_model(folder, weights);
     require_fitting(opened_.config, folder, weights);
     model_ = make_model(opened_.config, device);

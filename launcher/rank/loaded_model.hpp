@@ -19,6 +19,10 @@ void warn_on_standard_error(const std::string& line);
 // there are none.
 std::string weights_of(const std::string& folder, const Warn& warn = warn_on_standard_error);
 
+// Returns the file with the weights of the checkpoint that --checkpoint names; empty: as above.
+// Throws as path_of_checkpoint() does if there is none, and a data error if it is damaged.
+std::string weights_of(const std::string& folder, const std::string& checkpoint, const Warn& warn);
+
 // Throws a config error if the file `weights` is too small for the model in the folder, or has
 // tensors of other names or shapes.
 void require_fitting(const model::ModelConfig& config, const std::string& folder,
@@ -27,10 +31,10 @@ void require_fitting(const model::ModelConfig& config, const std::string& folder
 // Owns a trained model that can be evaluated and can reply.
 class LoadedModel {
 public:
-    // Reads the folder's best weights. A run that has none yet provides those of its newest
-    // checkpoint.
-    LoadedModel(const std::string& folder, const ComputeDevice& device,
-                const Warn& warn = warn_on_standard_error);
+    // Reads the weights that `checkpoint`, the value of --checkpoint, names. Empty: the folder's
+    // best weights; a run that has none yet provides those of its newest checkpoint.
+    LoadedModel(const std::string& folder, const std::string& checkpoint,
+                const ComputeDevice& device, const Warn& warn = warn_on_standard_error);
 
     const OpenedModel& description() const noexcept { return opened_; }
     const model::ModelConfig& config() const noexcept { return opened_.config; }

@@ -11,6 +11,7 @@
 #include "launcher/model_folder/foreign_files.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/model_folder/named_checkpoint.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/batching.hpp"
@@ -201,6 +202,7 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     RunConfig read = launch;
     if (!newest_checkpoint_name(launch.model_file).empty()) read.init_model.clear();
     check_models(read);
+    require_no_checkpoint(launch.model_file);
     require_writable(launch.model_file);
     require_own_folder(launch.model_file, command.args);
     require_regular_files(launch.model_file);

@@ -207,3 +207,16 @@ TEST_CASE("a model talks to itself") {
     says(run_line("interactive --threads 1 -mf " + talk.model, ProgramInput{too_long, {}, ""}), 2,
          {"standard input:1", "1 MiB"});
 }
+
+TEST_CASE("stops end what a model says to a person and to itself") {
+    const SmallTalk talk;
+    CHECK(interactive(talk, "--stop morning", "hello\n") == "you: hello\nmodel: good \n");
+    std::istringstream said(SmallTalk::done("self_chat --threads 1 --stop o -mf " + talk.model));
+    int texts = 0;
+    for (std::string line; std::getline(said, line);) {
+        if (!line.starts_with("TransformerGenerator_")) continue;
+        ++texts;
+        CHECK(line.substr(line.find(": ")).find('o') == std::string::npos);
+    }
+    CHECK(texts > 4);
+}

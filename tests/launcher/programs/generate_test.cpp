@@ -5,36 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "tests/launcher/programs/small_talk.hpp"
 
 using namespace lockstep::tests;
 using Json = nlohmann::json;
-
-namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-}
-
-// Prompts whose lengths differ as much as prompts do.
-std::string uneven_prompts() {
-    std::string text;
-    for (const int words : {1, 3, 0, 40, 7, 2, 90, 1, 21, 5, 60, 120, 4, 1, 14}) {
-        for (int w = 0; w < words; ++w) {
-            text += (w == 0 ? "" : " ") + std::string(w * words % 3 == 0 ? "king" : "my lord");
-        }
-        text += '\n';
-    }
-    return text;
-}
-
-}  // namespace
 
 TEST_CASE("a reply a line, to prompts of one or several turns") {
     const SmallTalk talk;
@@ -224,4 +200,34 @@ TEST_CASE("prompts of other systems give the same replies, and what is odd in th
     write_text(input + ".jsonl", "{\"text\": \"hello\", \"text\": \"who are you\"}\n");
     says(run_line(generate + " --input " + input + ".jsonl"), 2,
          {"prompts.txt.jsonl:1: \"text\" twice in an object"});
+}
+
+TEST_CASE("prompts on the command line") {
+    const SmallTalk talk;
+    CHECK(answers(talk,
+                  {"--prompt", "hello", "who are you", "--prompt=where\\nis rome", "--prompt", ""},
+                  "never read\n") == "good morning\nnobody\nin \\n italy\nsilence\n");
+    CHECK(answers(talk, {"-bs", "3", "--prompt", "hello", "--prompt", "where\nis rome"}) ==
+          "good morning\nin \\n italy\n");
+    CHECK(answers(talk, {"--format", "jsonl", "--prompt",
+                         R"({"context": ["hello", "good morning", "who are you"]})"}) ==
+          "a model\n");
+    says(ask(talk, {"--prompt", "hello", "--input", "x"}), 2, {"--prompt contradicts --input"});
+    says(ask(talk, {"--format", "jsonl", "--prompt", "hello"}), 2, {"--prompt 1: not JSON"});
+    says(ask(talk, {"--prompt", "hello", "h\xFFi"}), 2, {"--prompt 2: byte 2 is not UTF-8"});
+    says(run_line("interactive --prompt hello -mf " + talk.model), 2, {"lockstep generate"});
+    says(run_line("lockstep eval --prompt hello -mf " + talk.model), 2,
+         {"--prompt TEXT of `lockstep generate`"});
+}
+
+TEST_CASE("fewer replies than were asked for are told once") {
+    const SmallTalk talk;
+    const std::string generate =
+        "lockstep generate --threads 1 --inference beam --beam-size 3 --n-best 3 -mf " + talk.model;
+    const auto run = run_line(generate + " --max-length 2",
+                              ProgramInput{"hello\nwho are you\nwhere\\nis rome\n", {}, ""});
+    says(run, 0,
+         {"--n-best 3: ", " of 3 prompts have fewer replies", "--max-length", "--stop TEXT"});
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    CHECK(run_line(generate, ProgramInput{"hello\n", {}, ""}).err.empty());
 }

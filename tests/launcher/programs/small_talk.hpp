@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/program_checks.hpp"
 
@@ -38,5 +40,39 @@ struct SmallTalk {
         return done("lockstep generate --threads 1 -mf " + model + " " + more, input);
     }
 };
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+// Prompts whose lengths differ as much as prompts do.
+inline std::string uneven_prompts() {
+    std::string text;
+    for (const int words : {1, 3, 0, 40, 7, 2, 90, 1, 21, 5, 60, 120, 4, 1, 14}) {
+        for (int w = 0; w < words; ++w) {
+            text += (w == 0 ? "" : " ") + std::string(w * words % 3 == 0 ? "king" : "my lord");
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+// Runs generate with these words, which may have blanks.
+inline ProgramResult ask(const SmallTalk& talk, const std::vector<std::string>& more,
+                         const std::string& input = "") {
+    std::vector<std::string> words{"lockstep", "generate", "--threads", "1", "-mf", talk.model};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words, ProgramInput{input, {}, ""});
+}
+
+inline std::string answers(const SmallTalk& talk, const std::vector<std::string>& more,
+                           const std::string& input = "") {
+    const ProgramResult run = ask(talk, more, input);
+    REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
+    return run.out;
+}
 
 }  // namespace lockstep::tests

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/generate/stop_texts.hpp"
+
+#include <doctest/doctest.h>
+
+#include "data/text/unicode.hpp"
+
+using namespace lockstep;
+using launcher::StopTexts;
+
+namespace {
+
+using Tokens = std::vector<std::int32_t>;
+
+// Token 0 has no text, 3 is unknown, and each other one is a byte, as of SentencePiece's pieces of
+// bytes: a character of which bytes are missing reads as U+FFFD.
+class ByteTokenizer final : public data::Tokenizer {
+public:
+    void encode(std::string_view text, Tokens& out) const override {
+        for (const char c : text) out.push_back(static_cast<unsigned char>(c));
+    }
+    std::string decode(std::span<const std::int32_t> ids) const override {
+        decoded += ids.size();
+        std::string bytes, text;
+        for (const std::int32_t id : ids)
+            if (id != 0) bytes += static_cast<char>(id);
+        while (!bytes.empty()) {
+            const std::size_t valid = data::unicode::first_invalid(bytes);
+            text += bytes.substr(0, valid);
+            if (valid < bytes.size()) text += "\xEF\xBF\xBD";
+            bytes.erase(0, valid + 1);
+        }
+        return text;
+    }
+    std::int32_t size() const noexcept override { return 256; }
+    std::uint64_t hash() const noexcept override { return 0; }
+    std::vector<std::string> save(const std::string&) const override { return {}; }
+    std::string_view name() const noexcept override { return "bytes"; }
+
+    mutable std::size_t decoded = 0;  // tokens, in all calls
+};
+
+// Returns how many tokens of `text` there are when one of the stops is found first; 0: never.
+std::size_t found_after(const StopTexts& stops, const Tokens& tokens) {
+    for (std::size_t n = 1; n <= tokens.size(); ++n)
+        if (stops.are_at_end(std::span(tokens).first(n))) return n;
+    return 0;
+}
+
+Tokens tokens_of(const std::string& text) {
+    Tokens tokens;
+    ByteTokenizer().encode(text, tokens);
+    return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("a stop is found with its last token, wherever it lies") {
+    const ByteTokenizer tokenizer;
+    for (const std::string stop : {"\n\n", "User:", "\xE6\x97\xA5", "x", "\xC3\xA9\xE6\x97\xA5"}) {
+        CAPTURE(stop);
+        const StopTexts stops(tokenizer, {stop});
+        for (std::size_t before = 0; before < 70; ++before) {
+            const std::string text = std::string(before, 'a') + "\xC3\xA9" + stop + "Use";
+            CHECK(found_after(stops, tokens_of(text)) == before + 2 + stop.size());
+        }
+        CHECK(found_after(stops, tokens_of(std::string(90, 'a') + "\nUser\n\xE6\x97")) == 0);
+    }
+}
+
+TEST_CASE("tokens without a text do not hide a stop") {
+    const ByteTokenizer tokenizer;
+    const StopTexts stops(tokenizer, {"ab"});
+    Tokens tokens(50, 'c');
+    tokens.push_back('a');
+    tokens.insert(tokens.end(), 40, 0);
+    tokens.push_back('b');
+    CHECK(found_after(stops, tokens) == tokens.size());
+}
+
+TEST_CASE("the first of several stops cuts") {
+    const ByteTokenizer tokenizer;
+    const StopTexts stops(tokenizer, {"ef", "cd"});
+    CHECK(stops.cut("abcdef") == "ab");
+    CHECK(stops.cut("abefcd") == "ab");
+    CHECK(stops.cut("abc") == "abc");
+    CHECK(stops.cut("cd").empty());
+    CHECK(found_after(stops, tokens_of("abcdef")) == 4);
+    const StopTexts none(tokenizer, {});
+    CHECK(none.empty());
+    CHECK(none.cut("abc") == "abc");
+}
+
+TEST_CASE("the time of a search does not grow with the reply") {
+    const ByteTokenizer tokenizer;
+    const StopTexts stops(tokenizer, {"\n\n"});
+    const Tokens tokens(4000, 'a');
+    tokenizer.decoded = 0;
+    CHECK(found_after(stops, tokens) == 0);
+    CHECK(tokenizer.decoded < 4000 * 100);
+}
