@@ -143,9 +143,9 @@ private:
         if (done_.empty()) return;
         if (!is_one_of(words_of_true, stripped(done_)))
             warnings_.add(
-                "episode_done:@ ends the episode, as any value does in ParlAI; leave the field out "
-                "to continue",
-                source_line, done_);
+                "the field @ ends the episode, as any value does in ParlAI; leave it out to "
+                "continue",
+                source_line, "episode_done:" + std::string(done_));
         episode_turns_ = 0;
     }
 

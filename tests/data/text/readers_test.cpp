@@ -51,7 +51,8 @@ TEST_CASE("ParlAI text: what is wrong is told with file and line") {
         read_text("text:a\tlabels:b\tepisode_done:False\ntext:c\tlabels:d\tepisode_done:False",
                   format_of(TextFormat::parlai));
     CHECK(done.turns == "[ 1:a->b][ 2:c->d");
-    CHECK(done.warnings.find("f:1: episode_done:'False' ends the episode") != std::string::npos);
+    CHECK(done.warnings.find("f:1: the field 'episode_done:False' ends the episode") !=
+          std::string::npos);
     CHECK(done.warnings.find("f:2") == std::string::npos);
     std::string endless;
     for (int i = 0; i < 101; ++i) endless += "text:a\tlabels:b\n";

@@ -90,7 +90,7 @@ TEST_CASE("ParlAI text: any word of episode_done but true is told") {
         const Read done = parlai("text:a\tlabels:b\tepisode_done:" + word +
                                  "\ntext:c\tlabels:d\tepisode_done:" + word + "\n");
         CHECK(done.turns == "[ 1:a->b][ 2:c->d");
-        CHECK(has(done.warnings, "f:1: episode_done:'" + word + "' ends the episode"));
+        CHECK(has(done.warnings, "f:1: the field 'episode_done:" + word + "' ends the episode"));
         CHECK(has(done.warnings, "(2 times)"));
     }
     for (const std::string word : {"True", "true", "1", ""})
