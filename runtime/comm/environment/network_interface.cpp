@@ -15,7 +15,7 @@ namespace lockstep::comm {
 void check_interface(const std::string& interface, const RankInfo& rank_info) {
     if (interface.empty()) return;
     const auto refuse = [&](const std::string& what) {
-        throw Error(ErrorKind::config, "--interface " + shown(interface) + ": " + rank_info.host +
+        throw Error(ErrorKind::config, "--interface '" + shown(interface) + "': " + rank_info.host +
                                            what + " (ip link lists its network interfaces)");
     };
     if (::if_nametoindex(interface.c_str()) == 0) refuse(" has no such network interface");

@@ -7,6 +7,7 @@
 
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::comm {
 
@@ -33,24 +34,41 @@ bool answers(const std::string& uri) {
     return false;
 }
 
+struct Daemon {
+    bool answers = false;
+    std::string seen;  // the last variable that names it; empty: none
+};
+
+Daemon look_for_daemon(const Environment& environment) {
+    const std::string_view prefix = "PMIX_SERVER_URI";  // one variable for each version of PMIx
+    Daemon daemon;
+    for (auto entry = environment.lower_bound(std::string(prefix));
+         entry != environment.end() && entry->first.starts_with(prefix); ++entry) {
+        daemon.seen = entry->first + "=" + entry->second;
+        daemon.answers = answers(entry->second);
+        if (daemon.answers) break;
+    }
+    return daemon;
+}
+
 }  // namespace
 
 void require_pmix_daemon(const Environment& environment) {
     if (!environment.contains("PMIX_NAMESPACE")) return;
-    const std::string_view prefix = "PMIX_SERVER_URI";  // one variable for each version of PMIx
-    std::string seen;
-    for (auto entry = environment.lower_bound(std::string(prefix));
-         entry != environment.end() && entry->first.starts_with(prefix); ++entry) {
-        if (answers(entry->second)) return;
-        seen = entry->first + "=" + entry->second;
-    }
+    const auto [answered, seen] = look_for_daemon(environment);
+    if (answered) return;
     throw Error(
         ErrorKind::config,
         "PMIX_NAMESPACE is set, but the daemon of PMIx " +
             (seen.empty() ? "is not named (PMIX_SERVER_URI...)"
-                          : "does not answer (" + seen + ")") +
+                          : "does not answer (" + shown(seen) + ")") +
             ": these variables are left over from another job; start the ranks from a "
             "clean shell by mpirun or srun --mpi=pmix, or unset PMIX_NAMESPACE and PMIX_RANK");
+}
+
+bool pmix_daemon_is_gone(const Environment& environment) {
+    const auto [answered, seen] = look_for_daemon(environment);
+    return !answered && !seen.empty();
 }
 
 }  // namespace lockstep::comm

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <string>
 
+#include "runtime/comm/environment/address_text.hpp"
 #include "runtime/comm/environment/slurm_variables.hpp"
 #include "runtime/comm/environment/variables.hpp"
 #include "runtime/core/error.hpp"
@@ -26,17 +28,19 @@ RankInfo from_flags(const RankFlags& flags) {
     if (!flags.master_addr && rank_info.size > 1) {
         refuse_environment("--rank needs --master-addr HOST, the host of rank 0");
     }
-    rank_info.local_size = flags.local_size.value_or(1);
     rank_info.local_rank = flags.local_rank.value_or(0);
+    rank_info.local_rank_known = flags.local_rank.has_value() || rank_info.size == 1;
+    rank_info.local_size = flags.local_size.value_or(rank_info.local_rank + 1);
+    rank_info.local_size_known = flags.local_size.has_value() || rank_info.size == 1;
     rank_info.master_addr = flags.master_addr.value_or("");
     rank_info.master_port = flags.master_port.value_or(default_master_port);
     return checked_rank_info(rank_info, "the command line");
 }
 
 // torchrun starts at least one rank in each task of a step. Variables that a job script exports
-// itself would start the same rank in all of them.
+// itself would start the same rank in all of them. A shell that is a task starts what it likes.
 void check_against_step(const RankInfo& rank_info, const Variables& variables) {
-    if (!in_slurm_step(variables)) return;
+    if (!in_slurm_step(variables) || typed_into_task(variables)) return;
     const int tasks = slurm_size(variables);
     const auto task = variables.number("SLURM_PROCID");
     const bool by_hand = !variables.has("TORCHELASTIC_RUN_ID");
@@ -49,25 +53,46 @@ void check_against_step(const RankInfo& rank_info, const Variables& variables) {
                        ": unset RANK and WORLD_SIZE, and srun alone tells the ranks");
 }
 
-RankInfo from_torchrun(const Variables& variables) {
-    const std::string because = "RANK is set: unset RANK, or start the ranks by torchrun";
-    RankInfo rank_info;
-    rank_info.source = RankSource::torchrun;
-    rank_info.rank = variables.needed("RANK", because);
-    rank_info.size = variables.needed("WORLD_SIZE", because);
-    rank_info.local_rank = variables.needed("LOCAL_RANK", because);
-    const std::string* address = variables.find("MASTER_ADDR");
-    if (address == nullptr && rank_info.size > 1) {
-        refuse_environment("MASTER_ADDR is missing from the environment, although " + because);
-    }
-    if (address != nullptr) rank_info.master_addr = *address;
-    // torchrun's own agent listens on MASTER_PORT.
-    rank_info.master_port = variables.number("MASTER_PORT").value_or(default_master_port) + 1;
+// PyTorch's env:// does without LOCAL_RANK, as Kubernetes' PyTorchJob does.
+void add_local_rank(RankInfo& rank_info, const Variables& variables, const RankFlags& flags) {
+    auto local_rank = variables.number("LOCAL_RANK");
     const auto local_size = variables.number("LOCAL_WORLD_SIZE");
+    if (!local_rank) local_rank = flags.local_rank;
+    if (!local_rank && (rank_info.size == 1 || local_size == 1)) local_rank = 0;
+    if (!local_rank && local_size == rank_info.size) local_rank = rank_info.rank;
+    rank_info.local_rank_known = local_rank.has_value();
+    rank_info.local_rank = local_rank.value_or(0);
     rank_info.local_size = local_size.value_or(rank_info.local_rank + 1);
     rank_info.local_size_known = local_size.has_value();
+}
+
+void add_torchrun_master(RankInfo& rank_info, const Variables& variables) {
+    const auto address = variables.find("MASTER_ADDR");
+    const bool alone = rank_info.size == 1;
+    if (!address && !alone)
+        refuse_environment(
+            "MASTER_ADDR is missing from the environment, although RANK is set: set it to the host "
+            "of rank 0, or unset RANK");
+    if (address) rank_info.master_addr = host_of_address({"MASTER_ADDR=", "MASTER_PORT"}, *address);
+    const int port = variables.number("MASTER_PORT").value_or(default_master_port);
+    if (port > 65535 || (port == 0 && !alone))
+        refuse_environment("MASTER_PORT=" + std::to_string(port) +
+                           (port == 0 ? ": the other ranks cannot know which port is free: give one"
+                                      : ": ports go from 1 to 65535"));
+    // torchrun's own agent listens on MASTER_PORT.
+    rank_info.master_port = store_port_beside(port);
+}
+
+RankInfo from_torchrun(const Variables& variables, const RankFlags& flags) {
+    RankInfo rank_info;
+    rank_info.source = RankSource::torchrun;
+    rank_info.rank = variables.needed("RANK", "");
+    rank_info.size =
+        variables.needed("WORLD_SIZE", "RANK is set: set it to the number of ranks, or unset RANK");
+    add_local_rank(rank_info, variables, flags);
+    add_torchrun_master(rank_info, variables);
     // The number of the attempt is left out: torchrun's agents on two nodes may count differently.
-    if (const std::string* run = variables.find("TORCHELASTIC_RUN_ID")) rank_info.job = *run;
+    if (const auto run = variables.find("TORCHELASTIC_RUN_ID")) rank_info.job = *run;
     check_against_step(rank_info, variables);
     return checked_rank_info(rank_info, "the environment (RANK, WORLD_SIZE, LOCAL_RANK)");
 }
@@ -101,9 +126,65 @@ RankInfo from_pmix(const Variables& variables) {
     return rank_info;
 }
 
-// The mpirun of MPICH and Intel MPI sets other variables than Open MPI's.
-bool started_by_other_mpi(const Variables& variables) {
-    return variables.number("PMI_SIZE").value_or(1) > 1 && !in_slurm_step(variables);
+// The mpirun of MPICH, Intel MPI and MVAPICH sets other variables than Open MPI's. Returns the one
+// that tells of several ranks; null: none does.
+const char* size_of_other_mpi(const Variables& variables) {
+    for (const char* name : {"PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
+        if (variables.number(name).value_or(1) > 1 && !in_slurm_step(variables)) return name;
+    return nullptr;
+}
+
+// Half of torchrun's variables are often left over in a shell.
+void refuse_half(const Variables& variables) {
+    for (const char* name : {"WORLD_SIZE", "LOCAL_RANK"}) {
+        const int alone = name == std::string("WORLD_SIZE") ? 1 : 0;
+        if (variables.number(name).value_or(alone) == alone) continue;
+        refuse_environment(std::string(name) +
+                           " is set in the environment, but RANK is not: start the ranks by "
+                           "torchrun, set RANK for each rank, or unset " +
+                           name);
+    }
+}
+
+void check_local_rank(const RankInfo& rank_info, const RankFlags& flags) {
+    if (!flags.local_rank || *flags.local_rank == rank_info.local_rank) return;
+    const std::string given = "--local-rank " + std::to_string(*flags.local_rank);
+    if (rank_info.source == RankSource::alone)
+        refuse_environment(given +
+                           ": no launcher has started this process as one of several ranks (RANK, "
+                           "WORLD_SIZE, MASTER_ADDR and MASTER_PORT are not set): leave it out");
+    const bool by_variable = rank_info.source == RankSource::torchrun;
+    refuse_environment(given + " contradicts " + name(rank_info.source) + ", which says " +
+                       (by_variable ? "LOCAL_RANK=" : "") + std::to_string(rank_info.local_rank) +
+                       ": leave it out");
+}
+
+void take_master(const RankFlags& flags, RankInfo& rank_info) {
+    if (flags.master_addr)
+        rank_info.master_addr =
+            host_of_address({"--master-addr ", "--master-port"}, *flags.master_addr);
+    if (flags.master_port) rank_info.master_port = *flags.master_port;
+    if (!rank_info.master_addr.empty() && rank_info.master_port == 0)
+        rank_info.master_port = default_master_port;
+}
+
+// Reads the variables of the first launcher that has set some.
+RankInfo from_environment(const Variables& variables, const RankFlags& flags) {
+    if (variables.has("RANK")) return from_torchrun(variables, flags);
+    if (variables.has("OMPI_COMM_WORLD_RANK")) return from_open_mpi(variables);
+    if (variables.has("PMIX_RANK")) return from_pmix(variables);
+    if (const char* size = size_of_other_mpi(variables))
+        refuse_environment("another MPI's mpirun started this (" + std::string(size) +
+                           " is set): use Open MPI's mpirun, srun, or "
+                           "torchrun; one of " +
+                           *variables.find(size) + " separate runs is not what was meant");
+    if (in_slurm_step(variables)) return rank_info_from_slurm(variables);
+    if (in_slurm_job_without_step(variables))
+        refuse_environment(
+            "this is a Slurm job, but not a step of it: type srun before the command, one task "
+            "for each rank (srun lockstep distributed_train ...), or use train for one rank");
+    refuse_half(variables);
+    return alone();
 }
 
 }  // namespace
@@ -137,41 +218,14 @@ RankInfo alone() {
 }
 
 RankInfo find_rank_info(const Environment& environment, const RankFlags& flags) {
-    const Variables variables(environment);
-    RankInfo rank_info = alone();
-    if (flags.rank || flags.size) return from_flags(flags);
-    if (variables.has("RANK")) {
-        rank_info = from_torchrun(variables);
-    } else if (variables.has("OMPI_COMM_WORLD_RANK")) {
-        rank_info = from_open_mpi(variables);
-    } else if (variables.has("PMIX_RANK")) {
-        rank_info = from_pmix(variables);
-    } else if (started_by_other_mpi(variables)) {
-        refuse_environment(
-            "another MPI's mpirun started this (PMI_SIZE is set): use Open MPI's mpirun, srun, or "
-            "torchrun; one of " +
-            *variables.find("PMI_SIZE") + " separate runs is not what was meant");
-    } else if (in_slurm_step(variables)) {
-        rank_info = rank_info_from_slurm(variables);
-    } else if (in_slurm_job_without_step(variables)) {
-        refuse_environment(
-            "this is a Slurm job, but not a step of it: type srun before the command, one task "
-            "for each rank (srun lockstep distributed_train ...), or use train for one rank");
-    } else if (variables.has("WORLD_SIZE") && variables.number("WORLD_SIZE") != 1) {
-        refuse_environment(
-            "WORLD_SIZE is set in the environment, but RANK is not: start the ranks by "
-            "torchrun, or unset WORLD_SIZE");
+    RankInfo rank_info;
+    if (flags.rank || flags.size) {
+        rank_info = from_flags(flags);
+    } else {
+        rank_info = from_environment(Variables(environment), flags);
+        check_local_rank(rank_info, flags);
     }
-    if (flags.local_rank && *flags.local_rank != rank_info.local_rank) {
-        refuse_environment("--local-rank " + std::to_string(*flags.local_rank) + " contradicts " +
-                           name(rank_info.source) + ", which says " +
-                           std::to_string(rank_info.local_rank) + ": leave it out");
-    }
-    if (flags.master_addr) rank_info.master_addr = *flags.master_addr;
-    if (flags.master_port) rank_info.master_port = *flags.master_port;
-    if (!rank_info.master_addr.empty() && rank_info.master_port == 0) {
-        rank_info.master_port = default_master_port;
-    }
+    take_master(flags, rank_info);
     return rank_info;
 }
 

@@ -19,6 +19,9 @@ struct RankInfo {
     int size = 1;
     int local_rank = 0;
     int local_size = 1;
+    // False where nobody told local_rank, which is 0 until the ranks agree on it by their hosts'
+    // names (agree_on_local_ranks()).
+    bool local_rank_known = true;
     // False where nobody told local_size, which is then the least that local_rank allows.
     bool local_size_known = true;
     std::string host;  // this rank's host

@@ -39,7 +39,9 @@ std::optional<int> tasks_on_node(const std::string& tasks_per_node, int node) {
             list >> repeated;
             list.ignore(1);  // ")"
         }
-        if (tasks < 1 || repeated < 1) return std::nullopt;
+        const bool ends =
+            list.peek() == ',' || list.peek() == std::istringstream::traits_type::eof();
+        if (tasks < 1 || repeated < 1 || !ends) return std::nullopt;
         if (node < first + repeated) return tasks;
         first += repeated;
         if (list.peek() == ',') list.ignore(1);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "runtime/comm/environment/slurm_nodes.hpp"
@@ -30,9 +32,9 @@ void add_slurm_master(const Variables& variables, RankInfo& rank_info) {
     rank_info.job = std::to_string(job) + "." + std::to_string(step);
     const auto restarts = variables.whole("SLURM_RESTART_COUNT").value_or(0);
     if (restarts > 0) rank_info.job += " restart " + std::to_string(restarts);
-    const std::string* nodes = variables.find("SLURM_STEP_NODELIST");
-    if (nodes == nullptr) nodes = variables.find("SLURM_NODELIST");
-    if (nodes == nullptr) return;
+    auto nodes = variables.find("SLURM_STEP_NODELIST");
+    if (!nodes) nodes = variables.find("SLURM_NODELIST");
+    if (!nodes) return;
     rank_info.master_addr = first_node(*nodes);
     rank_info.master_port = port_of_job(job, step);
 }
@@ -40,9 +42,9 @@ void add_slurm_master(const Variables& variables, RankInfo& rank_info) {
 // Returns the number of ranks on this node, if Slurm told it. "4(x2),3" lists the tasks on each
 // node of the step; SLURM_NODEID is the index of this rank's node.
 std::optional<int> slurm_local_size(const Variables& variables) {
-    const std::string* tasks = variables.find("SLURM_STEP_TASKS_PER_NODE");
+    const auto tasks = variables.find("SLURM_STEP_TASKS_PER_NODE");
     const auto node = variables.number("SLURM_NODEID");
-    if (tasks == nullptr || !node) return std::nullopt;
+    if (!tasks || !node) return std::nullopt;
     return tasks_on_node(*tasks, *node);
 }
 
@@ -58,6 +60,16 @@ void refuse_typed_into_task(const Variables& variables, int tasks) {
 }
 
 }  // namespace
+
+// Under --pty only the first task has the terminal. Jupyter tells its terminals and kernels so.
+bool typed_into_task(const Variables& variables) {
+    constexpr std::array<const char*, 6> of_shells{"SLURM_PTY_PORT",      "SLURM_PTY_WIN_COL",
+                                                   "SLURM_PTY_WIN_ROW",   "JPY_PARENT_PID",
+                                                   "JUPYTER_SERVER_ROOT", "JUPYTER_SERVER_URL"};
+    const bool shell =
+        std::ranges::any_of(of_shells, [&](const char* name) { return variables.has(name); });
+    return shell && variables.whole("SLURM_TASK_PID") != std::int64_t{::getpid()};
+}
 
 bool in_slurm_step(const Variables& variables) {
     const auto step = variables.whole("SLURM_STEP_ID");

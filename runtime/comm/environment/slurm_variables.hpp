@@ -11,6 +11,10 @@ namespace lockstep::comm {
 bool in_slurm_step(const Variables& variables);
 bool in_slurm_job_without_step(const Variables& variables);
 
+// Tells whether this process was typed into a shell, or a terminal or notebook of Jupyter, that is
+// a task of the step, so that it is not a task itself.
+bool typed_into_task(const Variables& variables);
+
 // Returns the number of tasks in this step.
 int slurm_size(const Variables& variables);
 

@@ -3,7 +3,9 @@
 
 #include <charconv>
 #include <limits>
+#include <utility>
 
+#include "runtime/comm/environment/address_text.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 
@@ -11,19 +13,22 @@ namespace lockstep::comm {
 
 void refuse_environment(const std::string& message) { throw Error(ErrorKind::config, message); }
 
-const std::string* Variables::find(const std::string& name) const {
+std::optional<std::string> Variables::find(const std::string& name) const {
     const auto entry = environment_.find(name);
-    return entry == environment_.end() || entry->second.empty() ? nullptr : &entry->second;
+    if (entry == environment_.end()) return std::nullopt;
+    std::string text = trimmed(entry->second);
+    return text.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
 std::optional<std::int64_t> Variables::whole(const std::string& name) const {
-    const std::string* text = find(name);
-    if (text == nullptr) return std::nullopt;
+    const auto text = find(name);
+    if (!text) return std::nullopt;
     std::int64_t value = 0;
     const char* end = text->data() + text->size();
     const auto [stop, failure] = std::from_chars(text->data(), end, value);
     if (failure != std::errc() || stop != end || value < 0 || value > 0xFFFFFFFF) {
-        refuse_environment(name + "=" + shown(*text) + " in the environment is not a whole number");
+        refuse_environment(name + "='" + shown(*text) +
+                           "' in the environment is not a whole number: give digits alone");
     }
     return value;
 }
@@ -32,7 +37,7 @@ std::optional<int> Variables::number(const std::string& name) const {
     const auto value = whole(name);
     // Callers may add one.
     if (value && *value >= std::numeric_limits<int>::max()) {
-        refuse_environment(name + "=" + *find(name) + " in the environment is too large");
+        refuse_environment(name + "='" + *find(name) + "' in the environment is too large");
     }
     return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }

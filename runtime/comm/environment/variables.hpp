@@ -8,17 +8,18 @@
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 
-// Only rank_info.cpp, slurm_cores.cpp and slurm_variables.cpp include this file.
+// Only the sources of this room include this file.
 namespace lockstep::comm {
 
-// Reads variables of one environment; an empty variable counts as missing. Throws kind config for a
-// text that is not a whole number where one is needed.
+// Reads variables of one environment, without blanks at their ends; a variable that is empty or
+// blank counts as missing. Throws kind config for a text that is not a whole number where one is
+// needed.
 class Variables {
 public:
     explicit Variables(const Environment& environment) : environment_(environment) {}
 
-    const std::string* find(const std::string& name) const;
-    bool has(const std::string& name) const { return find(name) != nullptr; }
+    std::optional<std::string> find(const std::string& name) const;
+    bool has(const std::string& name) const { return find(name).has_value(); }
     std::optional<std::int64_t> whole(const std::string& name) const;  // up to 32 bits
     std::optional<int> number(const std::string& name) const;
     // `because` says why the variable must be there.

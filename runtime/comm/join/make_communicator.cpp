@@ -23,14 +23,20 @@ std::string position(int rank, int size) {
     return "rank " + std::to_string(rank) + " of " + std::to_string(size);
 }
 
-std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const RankInfo& rank_info,
-                                        const CommOptions& options) {
-    join_store(*store, rank_info, options.timeout_ms);
+std::unique_ptr<Transport> connect_over_joined(std::shared_ptr<Store> store,
+                                               const RankInfo& rank_info,
+                                               const CommOptions& options) {
     GlooOptions gloo;
     gloo.interface = options.interface;
     gloo.address = store->local_address();
     gloo.timeout_ms = options.timeout_ms;
     return connect_gloo(rank_info.rank, rank_info.size, std::move(store), gloo);
+}
+
+std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const RankInfo& rank_info,
+                                        const CommOptions& options) {
+    join_store(*store, rank_info, options.timeout_ms);
+    return connect_over_joined(std::move(store), rank_info, options);
 }
 
 std::unique_ptr<Communicator> join_by_gloo(const RankInfo& rank_info, const CommOptions& options) {
@@ -105,6 +111,17 @@ std::unique_ptr<Communicator> join_by_mpi(const RankInfo& rank_info, const CommO
                            : ": unset the variables that are left over from an outer job"));
 }
 
+void check_options(const RankInfo& rank_info, const CommOptions& options) {
+    if (options.timeout_ms <= 0) {
+        throw Error(ErrorKind::config, "--timeout must be positive");
+    }
+    if (options.backend == Backend::mpi && rank_info.source != RankSource::mpi) {
+        throw Error(
+            ErrorKind::config,
+            "MPI did not start this run: use mpirun or srun --mpi=pmix, or another backend");
+    }
+}
+
 }  // namespace
 
 Backend parse_backend(const std::string& text) {
@@ -112,6 +129,23 @@ Backend parse_backend(const std::string& text) {
     if (text == "mpi") return Backend::mpi;
     if (text == "gloo") return Backend::gloo;
     throw Error(ErrorKind::config, "--distributed-backend " + text + ": give auto, mpi or gloo");
+}
+
+// Only the ranks of MPI may do without a store, and MPI's launchers tell local ranks.
+MetRanks meet_ranks(const RankInfo& rank_info, const CommOptions& options) {
+    if (rank_info.local_rank_known || rank_info.size == 1) return {rank_info, nullptr};
+    check_options(rank_info, options);
+    check_gloo(rank_info, options.interface);
+    std::shared_ptr<Store> store = open_store(rank_info, options.secret, options.timeout_ms);
+    join_store(*store, rank_info, options.timeout_ms);
+    RankInfo found = agree_on_local_ranks(*store, rank_info, options.timeout_ms);
+    return {std::move(found), std::move(store)};
+}
+
+std::unique_ptr<Communicator> make_communicator(const MetRanks& met, const CommOptions& options) {
+    if (met.store == nullptr) return make_communicator(met.rank_info, options);
+    return std::make_unique<QueuedCommunicator>(
+        [&] { return connect_over_joined(met.store, met.rank_info, options); });
 }
 
 std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& rank_info,
@@ -124,16 +158,9 @@ std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& rank_info,
 
 std::unique_ptr<Communicator> make_communicator(const RankInfo& rank_info,
                                                 const CommOptions& options) {
-    if (options.timeout_ms <= 0) {
-        throw Error(ErrorKind::config, "--timeout must be positive");
-    }
-    const bool by_mpi = rank_info.source == RankSource::mpi;
-    if (options.backend == Backend::mpi && !by_mpi) {
-        throw Error(
-            ErrorKind::config,
-            "MPI did not start this run: use mpirun or srun --mpi=pmix, or another backend");
-    }
+    check_options(rank_info, options);
     if (rank_info.size == 1) return std::make_unique<LocalCommunicator>();
+    const bool by_mpi = rank_info.source == RankSource::mpi;
     if (by_mpi && options.backend != Backend::gloo) return join_by_mpi(rank_info, options);
     return join_by_gloo(rank_info, options);
 }

@@ -31,6 +31,19 @@ Backend parse_backend(const std::string& text);
 std::unique_ptr<Communicator> make_communicator(const RankInfo& rank_info,
                                                 const CommOptions& options);
 
+// Ranks that have met in their store and know their local ranks, but have no communicator yet.
+struct MetRanks {
+    RankInfo rank_info;
+    std::shared_ptr<Store> store;  // empty: they need not meet before they join
+};
+
+// Lets the ranks meet if nobody told them their local ranks, so that each of them knows its own
+// before it chooses a GPU and joins. Throws as make_communicator.
+MetRanks meet_ranks(const RankInfo& rank_info, const CommOptions& options);
+
+// Joins ranks that have met; all of them have called meet_ranks().
+std::unique_ptr<Communicator> make_communicator(const MetRanks& met, const CommOptions& options);
+
 // Joins by Gloo over a store that is already open; otherwise as make_communicator.
 std::unique_ptr<Communicator> make_gloo_communicator(const RankInfo& rank_info,
                                                      const CommOptions& options,

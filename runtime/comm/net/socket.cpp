@@ -18,6 +18,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
 
 namespace lockstep::comm {
@@ -38,6 +39,24 @@ FileDescriptor open_socket(int family) {
     const int on = 1;
     if (socket) ::setsockopt(socket.raw(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return socket;
+}
+
+// Names are the same in any case, and with the dot of the whole network at their end.
+bool is_localhost(std::string name) {
+    if (name.ends_with('.')) name.pop_back();
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    return name == "localhost" || name.ends_with(".localhost");
+}
+
+bool means_any(const SocketAddress& address) {
+    if (address.family() == AF_INET) {
+        sockaddr_in v4;
+        std::memcpy(&v4, &address.storage, sizeof v4);
+        return v4.sin_addr.s_addr == INADDR_ANY;
+    }
+    sockaddr_in6 v6;
+    std::memcpy(&v6, &address.storage, sizeof v6);
+    return IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr) != 0;
 }
 
 bool same(const SocketAddress& a, const SocketAddress& b) {
@@ -84,12 +103,17 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* list = nullptr;
+    const auto look_up = [&](const char* name) {
+        return ::getaddrinfo(name, std::to_string(port).c_str(), &hints, &list);
+    };
     // A null name means loopback, even if no /etc/hosts defines localhost, as in some machine
     // images.
-    const char* name = host == "localhost" ? nullptr : host.c_str();
-    const int failure = ::getaddrinfo(name, std::to_string(port).c_str(), &hints, &list);
+    int failure = look_up(is_localhost(host) ? nullptr : host.c_str());
+    // /etc/hosts has its names without the last dot.
+    if (failure != 0 && host.size() > 1 && host.ends_with('.'))
+        failure = look_up(host.substr(0, host.size() - 1).c_str());
     if (failure != 0) {
-        const std::string what = "the host of rank 0, " + host + ", does not resolve (" +
+        const std::string what = "the host of rank 0, '" + shown(host) + "', does not resolve (" +
                                  ::gai_strerror(failure) + "): give its address by --master-addr";
         // The name server did not answer, which says nothing about the name.
         if (failure == EAI_AGAIN) throw TransientFailure(what, EAGAIN);
@@ -107,9 +131,7 @@ std::vector<SocketAddress> resolve(const std::string& host, int port) {
 }
 
 bool means_this_host(const std::string& address) {
-    std::string name = address;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (name == "localhost" || name.ends_with(".localhost")) return true;
+    if (is_localhost(address)) return true;
     // A number may be written in several ways: 127.1 is 127.0.0.1.
     addrinfo hints{}, *list = nullptr;
     hints.ai_flags = AI_NUMERICHOST;
@@ -118,7 +140,7 @@ bool means_this_host(const std::string& address) {
     found.length = list->ai_addrlen;
     std::memcpy(&found.storage, list->ai_addr, list->ai_addrlen);
     ::freeaddrinfo(list);
-    return found.loopback();
+    return found.loopback() || means_any(found);
 }
 
 Listening listen_on(const SocketAddress& address) {

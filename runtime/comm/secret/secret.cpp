@@ -9,6 +9,7 @@
 #include <array>
 #include <utility>
 
+#include "runtime/comm/environment/address_text.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/file_descriptor.hpp"
 
@@ -25,17 +26,12 @@ void require_random(const std::string& text, const std::string& where) {
                                        " or more random characters (openssl rand -hex 32)");
 }
 
-// A file that was written on Windows ends its lines with a carriage return.
-std::string without_last_blanks(const std::string& text) {
-    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
 }  // namespace
 
 Secret Secret::from(const Environment& environment) {
     const auto entry = environment.find(variable);
     if (entry == environment.end()) return {};
-    std::string text = without_last_blanks(entry->second);
+    std::string text = trimmed(entry->second);
     require_random(text, std::string(variable) + ": it");
     return Secret(std::move(text));
 }
@@ -63,7 +59,7 @@ Secret Secret::from_file(const std::string& path) {
         throw Error(ErrorKind::config, "--secret-file " + path + ": its first line has " +
                                            std::to_string(bytes.size()) +
                                            " characters or more; give fewer");
-    std::string secret = without_last_blanks(line);
+    std::string secret = trimmed(line);  // files of Windows have more than the text
     require_random(secret, "--secret-file " + path + ": its first line");
     return Secret(std::move(secret));
 }

@@ -14,6 +14,7 @@
 #include "runtime/comm/store/store_client.hpp"
 #include "runtime/comm/store/store_server.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/files/retry_transient.hpp"
 
 namespace lockstep::comm {
@@ -102,8 +103,11 @@ std::vector<SocketAddress> serving_addresses(std::vector<SocketAddress> addresse
 
 std::vector<int> ports_of(const RankInfo& rank_info) {
     constexpr int last_port = 65535;
-    std::vector<int> ports(
-        static_cast<std::size_t>(std::min(store_ports, last_port + 1 - rank_info.master_port)));
+    const int most = last_port + 1 - rank_info.master_port;
+    if (most < 1)
+        throw Error(ErrorKind::config, "--master-port " + std::to_string(rank_info.master_port) +
+                                           ": ports go from 1 to 65535");
+    std::vector<int> ports(static_cast<std::size_t>(std::min(store_ports, most)));
     std::iota(ports.begin(), ports.end(), rank_info.master_port);
     return ports;
 }
@@ -129,12 +133,12 @@ Served listen_on_first_free(const std::vector<SocketAddress>& addresses,
         if (!taken && !served.listeners.empty()) return served;
     }
     if (!taken) {
-        throw Error(ErrorKind::config, "rank 0 runs on " + rank_info.host + ", but the address " +
-                                           rank_info.master_addr +
-                                           " is not this host's: correct --master-addr");
+        throw Error(ErrorKind::config, "rank 0 runs on " + rank_info.host + ", but the address '" +
+                                           shown(rank_info.master_addr) +
+                                           "' is not this host's: correct --master-addr");
     }
     throw Error(ErrorKind::config, "ports " + std::to_string(rank_info.master_port) + " to " +
-                                       std::to_string(rank_info.master_port + store_ports - 1) +
+                                       std::to_string(ports_of(rank_info).back()) +
                                        " are all taken on " + rank_info.host +
                                        ": give another --master-port");
 }

@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "runtime/comm/store/store_server.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::comm {
 
@@ -92,6 +94,34 @@ void join_store(Store& store, const RankInfo& rank_info, int timeout_ms) {
         if (error.kind() != ErrorKind::peer) throw;
         name_missing(store, rank_info, timeout_ms);
     }
+}
+
+// Rank 0 collects the names, so that N ranks ask the store 2 N times and not N times N.
+RankInfo agree_on_local_ranks(Store& store, RankInfo rank_info, int timeout_ms) {
+    if (rank_info.local_rank_known) return rank_info;
+    constexpr const char* all_hosts = "join/hosts";
+    if (rank_info.rank == 0) {
+        std::string hosts;
+        for (int rank = 0; rank < rank_info.size; ++rank)
+            hosts += store.get(key_of(rank), timeout_ms) + '\n';
+        store.set(all_hosts, hosts);
+    }
+    std::istringstream hosts(store.get(all_hosts, timeout_ms));
+    int rank = 0, before = 0, together = 0;
+    for (std::string host; std::getline(hosts, host); ++rank) {
+        if (host != rank_info.host) continue;
+        ++together;
+        if (rank < rank_info.rank) ++before;
+    }
+    if (rank_info.local_size_known && rank_info.local_size != together)
+        throw Error(ErrorKind::config,
+                    "LOCAL_WORLD_SIZE is " + std::to_string(rank_info.local_size) +
+                        ", but the number of ranks whose host is called '" + shown(rank_info.host) +
+                        "' is " + std::to_string(together) + ": set LOCAL_RANK for each rank");
+    rank_info.local_rank = before;
+    rank_info.local_size = together;
+    rank_info.local_rank_known = rank_info.local_size_known = true;
+    return rank_info;
 }
 
 std::string short_list(const std::vector<int>& ranks, int max_runs) {

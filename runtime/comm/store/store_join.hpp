@@ -14,6 +14,11 @@ namespace lockstep::comm {
 // process has joined as this rank.
 void join_store(Store& store, const RankInfo& rank_info, int timeout_ms);
 
+// Returns `rank_info` with the rank's number among the ranks of its host, and their number, if
+// nobody told them. All ranks call it after join_store() on the same store: they compare the names
+// of their hosts. Throws kind config if it contradicts a local_size that was told.
+RankInfo agree_on_local_ranks(Store& store, RankInfo rank_info, int timeout_ms);
+
 // Shortens a list of ascending ranks to runs such as "1, 4-7"; after `max_runs` runs it ends with
 // "...".
 std::string short_list(const std::vector<int>& ranks, int max_runs);

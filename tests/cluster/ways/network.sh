@@ -9,16 +9,16 @@ trained slurm
 expect 0 "${none[@]}" --master-addr n1-second --interface eth1
 trained slurm
 expect 2 "${none[@]}" --interface eth9
-says "--interface eth9: n2 has no such network interface"
+says "--interface 'eth9': n2 has no such network interface"
 expect 2 "${none[@]}" --interface lo
-says "--interface lo: n1 reaches no other host by it"
+says "--interface 'lo': n1 reaches no other host by it"
 # No name server answers here, which may pass, so the ranks try for a while and a launcher may start
 # them again.
 expect 1 "${none[@]}" --master-addr nowhere --timeout 4
-says "the host of rank 0, nowhere, does not resolve"
+says "the host of rank 0, 'nowhere', does not resolve"
 says "give its address by --master-addr"
 expect 3 "${none[@]}" --master-addr n2 --timeout 2
-says "rank 0 runs on n1, but the address n2 is not this host's: correct --master-addr"
+says "rank 0 runs on n1, but the address 'n2' is not this host's: correct --master-addr"
 
 # MPI as well goes by the network that is named, unless the user has told it another.
 sent() { nsenter --net=/run/netns/n1 awk '$1 == "eth1:" { print $10 }' /proc/net/dev; }

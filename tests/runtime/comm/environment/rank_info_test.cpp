@@ -11,40 +11,25 @@
 #include "runtime/comm/environment/slurm_nodes.hpp"
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/runtime/comm/environment/environments.hpp"
 #include "tests/runtime/comm/free_port.hpp"
 
 using namespace lockstep;
 using namespace lockstep::comm;
+using namespace lockstep::tests;
 
 namespace {
 
-const Environment torchrun = {{"RANK", "5"},        {"LOCAL_RANK", "1"},
-                              {"WORLD_SIZE", "8"},  {"LOCAL_WORLD_SIZE", "4"},
-                              {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}};
 const Environment open_mpi = {{"OMPI_COMM_WORLD_RANK", "3"},
                               {"OMPI_COMM_WORLD_SIZE", "4"},
                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                               {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                               {"PMIX_RANK", "3"}};
-const Environment slurm_step = {{"SLURM_JOB_ID", "1234"},
-                                {"SLURM_STEP_ID", "0"},
-                                {"SLURM_PROCID", "6"},
-                                {"SLURM_NTASKS", "8"},
-                                {"SLURM_STEP_NUM_TASKS", "8"},
-                                {"SLURM_LOCALID", "2"},
-                                {"SLURM_NODEID", "1"},
-                                {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"},
-                                {"SLURM_STEP_NODELIST", "n[1-2]"}};
 // The orted of an mpirun inside a Slurm job passes on this environment: its own step, one task per
 // node.
 const Environment orted_step = {{"SLURM_JOB_ID", "1234"}, {"SLURM_STEP_ID", "0"},
                                 {"SLURM_PROCID", "1"},    {"SLURM_NTASKS", "2"},
                                 {"SLURM_LOCALID", "0"},   {"SLURM_STEP_NODELIST", "n[1-2]"}};
-
-Environment operator+(Environment a, const Environment& b) {
-    for (const auto& [key, value] : b) a[key] = value;
-    return a;
-}
 
 // srun -n8 --pty bash: the shell is a task, but a command typed into it is not.
 const Environment typed_into_task =
@@ -55,19 +40,6 @@ const Environment typed_into_one_task =
                                   {"SLURM_LOCALID", "0"},
                                   {"SLURM_NODEID", "0"},
                                   {"SLURM_STEP_TASKS_PER_NODE", "1"}};
-
-Environment without(Environment environment, const std::string& key) {
-    environment.erase(key);
-    return environment;
-}
-
-RankFlags flags(int rank, int size) {
-    RankFlags result;
-    result.rank = rank;
-    result.size = size;
-    result.master_addr = "f";
-    return result;
-}
 
 struct Found {
     const char* what;
@@ -178,15 +150,16 @@ TEST_CASE("missing pieces and contradictions are refused by name") {
     const std::vector<Refused> cases = {
         {"a job, no step", {{"SLURM_JOB_ID", "7"}}, {}, "srun"},
         {"no WORLD_SIZE", without(torchrun, "WORLD_SIZE"), {}, "WORLD_SIZE"},
-        {"no LOCAL_RANK", without(torchrun, "LOCAL_RANK"), {}, "LOCAL_RANK"},
+        {"LOCAL_RANK alone", {{"LOCAL_RANK", "1"}}, {}, "unset LOCAL_RANK"},
         {"no MASTER_ADDR", without(torchrun, "MASTER_ADDR"), {}, "MASTER_ADDR"},
+        {"a blank MASTER_ADDR", torchrun + Environment{{"MASTER_ADDR", " \r"}}, {}, "MASTER_ADDR"},
         {"no RANK", without(torchrun, "RANK"), {}, "RANK"},
-        {"RANK is no number", torchrun + Environment{{"RANK", "two"}}, {}, "RANK=two"},
+        {"RANK is no number", torchrun + Environment{{"RANK", "two"}}, {}, "RANK='two'"},
         {"too many", torchrun + Environment{{"WORLD_SIZE", "65537"}}, {}, "has at most 65536"},
         {"rank beyond size", torchrun + Environment{{"RANK", "8"}}, {}, "rank 8 of 8"},
-        {"negative", torchrun + Environment{{"RANK", "-1"}}, {}, "RANK=-1"},
+        {"negative", torchrun + Environment{{"RANK", "-1"}}, {}, "RANK='-1'"},
         {"local beyond", torchrun + Environment{{"LOCAL_RANK", "4"}}, {}, "local rank 4 of 4"},
-        {"bad port", torchrun + Environment{{"MASTER_PORT", "70000"}}, {}, "70001"},
+        {"bad port", torchrun + Environment{{"MASTER_PORT", "70000"}}, {}, "MASTER_PORT=70000"},
         {"no local size", without(open_mpi, "OMPI_COMM_WORLD_LOCAL_SIZE"), {}, "LOCAL_SIZE"},
         {"PMIx alone", {{"PMIX_RANK", "1"}}, {}, "PMIX_RANK"},
         {"PMIx of an outer job", slurm_step + Environment{{"PMIX_RANK", "1"}}, {}, "SLURM_PROCID"},
@@ -203,10 +176,11 @@ TEST_CASE("missing pieces and contradictions are refused by name") {
          "contradicts the Slurm step"},
         {"one RANK for all tasks", torchrun + slurm_step, {}, "RANK 5 of WORLD_SIZE 8"},
         {"MPICH's mpirun", {{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}, {}, "PMI_SIZE"},
+        {"MVAPICH's", {{"MV2_COMM_WORLD_SIZE", "4"}}, {}, "MV2_COMM_WORLD_SIZE"},
         {"a step's number that is none",
          slurm_step + Environment{{"SLURM_STEP_ID", "batch"}},
          {},
-         "SLURM_STEP_ID=batch"},
+         "SLURM_STEP_ID='batch'"},
         {"step without nodes", without(slurm_step, "SLURM_STEP_NODELIST"), {}, "NODELIST"},
         {"step without task", without(slurm_step, "SLURM_PROCID"), {}, "SLURM_PROCID"},
     };
@@ -285,6 +259,8 @@ TEST_CASE("Slurm's lists") {
     CHECK(tasks_on_node("4(x2),3", 2) == 3);
     CHECK_FALSE(tasks_on_node("4(x2),3", 3).has_value());
     CHECK(tasks_on_node("8", 0) == 8);
+    CHECK_FALSE(tasks_on_node("8x", 0).has_value());
+    CHECK_FALSE(tasks_on_node("4(x2)3", 0).has_value());
 }
 
 TEST_CASE("numbers that are too large for a sum of them are refused or counted right") {
@@ -302,7 +278,7 @@ TEST_CASE("numbers that are too large for a sum of them are refused or counted r
     };
     for (const char* variable : {"MASTER_PORT", "LOCAL_RANK"})
         CHECK(refusal(variable) ==
-              std::string(variable) + "=2147483647 in the environment is too large");
+              std::string(variable) + "='2147483647' in the environment is too large");
 }
 
 TEST_CASE("a variable's value is shown cut") {

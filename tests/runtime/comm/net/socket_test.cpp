@@ -55,14 +55,30 @@ TEST_CASE("localhost is loopback also where no file and no name server says so")
 }
 
 TEST_CASE("this host is known however it is written") {
-    for (const std::string here : {"localhost", "LOCALHOST", "a.localhost", "127.0.0.1", "127.1",
-                                   "127.250.3.4", "0x7f.1", "::1", "0:0:0:0:0:0:0:1"}) {
+    for (const std::string here :
+         {"localhost", "LOCALHOST", "a.localhost", "127.0.0.1", "127.1", "127.250.3.4", "0x7f.1",
+          "::1", "0:0:0:0:0:0:0:1", "localhost.", "0.0.0.0", "::"}) {
         CAPTURE(here);
         CHECK(comm::means_this_host(here));
     }
     for (const std::string other : {"", "node7", "localhost.example", "10.0.0.1", "128.1", "::2"}) {
         CAPTURE(other);
         CHECK_FALSE(comm::means_this_host(other));
+    }
+}
+
+TEST_CASE("a name is found in any case, with the last dot, and shown when it is not found") {
+    for (const std::string here : {"LocalHost", "localhost."})
+        CHECK(comm::resolve(here, 1).front().loopback());
+    for (const std::string& wrong : {std::string("no such host\r"), std::string("a,b")}) {
+        try {
+            comm::resolve(wrong, 1);
+            FAIL_CHECK("resolved");
+        } catch (const Error& error) {
+            const std::string what = error.what();
+            CHECK(what.starts_with("the host of rank 0, '" + wrong.substr(0, 3)));
+            CHECK(what.find('\r') == std::string::npos);
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -171,6 +172,47 @@ TEST_CASE("256 ranks join, and their store serves all") {
     }
     for (auto& rank : ranks) rank.join();
     CHECK(joined == size);
+}
+
+TEST_CASE("ranks whom nobody told their local ranks agree on them by their hosts' names") {
+    constexpr int size = 4;
+    const int port = tests::free_port();
+    std::array<RankInfo, size> found;
+    const std::array<std::string, size> hosts{"a", "b", "a", "a"};
+    std::vector<std::thread> ranks;
+    for (int rank = 0; rank < size; ++rank) {
+        ranks.emplace_back([&, rank] {
+            RankInfo told = rank_info_of(rank, size, port);
+            told.local_rank = 0;
+            told.local_size = 1;
+            told.local_rank_known = told.local_size_known = false;
+            told.host = hosts[static_cast<std::size_t>(rank)];
+            const auto store = open_store(told, Secret("s"), 10'000);
+            join_store(*store, told, 10'000);
+            found[static_cast<std::size_t>(rank)] = agree_on_local_ranks(*store, told, 10'000);
+            store->add("done", 1);
+            while (rank == 0 && store->add("done", 0) < size) std::this_thread::yield();
+        });
+    }
+    for (auto& rank : ranks) rank.join();
+    std::string locals;
+    for (const RankInfo& one : found)
+        locals += std::to_string(one.local_rank) + "/" + std::to_string(one.local_size) + " ";
+    CHECK(locals == "0/3 0/1 1/3 2/3 ");
+    CHECK(found[3].local_rank_known);
+    CHECK(found[3].local_size_known);
+}
+
+TEST_CASE("LOCAL_WORLD_SIZE that contradicts the hosts' names is refused") {
+    const int port = tests::free_port();
+    RankInfo told = rank_info_of(0, 2, port);
+    told.local_size = 1;
+    told.local_rank_known = false;
+    const auto zero = open_store(told, Secret("s"), 5000);
+    zero->set("join/0", told.host);
+    zero->set("join/1", told.host);
+    CHECK(kind_of([&] { agree_on_local_ranks(*zero, told, 5000); }).find("set LOCAL_RANK") !=
+          std::string::npos);
 }
 
 TEST_CASE("joining names the ranks that have not come") {
