@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "launcher/host/stack_limits.hpp"
@@ -42,6 +43,10 @@ std::string program_name(std::vector<std::string>& words) {
     if (launcher::find_program(name) != nullptr) return name;
     if (words.empty() || words.front() == "--help" || words.front() == "-h") return "help";
     if (words.front() == "--version") return "version";
+    // torch.distributed.launch hands the rank's argument on before all other words.
+    const bool rank_first = words.size() > 1 && (words.front().starts_with("--local-rank=") ||
+                                                 words.front().starts_with("--local_rank="));
+    if (rank_first) std::swap(words[0], words[1]);
     name = words.front();
     words.erase(words.begin());
     if (!name.starts_with("-")) std::replace(name.begin(), name.end(), '-', '_');

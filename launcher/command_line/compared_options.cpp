@@ -20,6 +20,7 @@ constexpr std::array per_rank{
     PerRankOption{"device", "the ranks compare the GPUs that they see"},
     PerRankOption{"distributed-world-size", "ranks with other numbers do not meet"},
     PerRankOption{"interface", "hosts name their networks differently"},
+    PerRankOption{"local-rank", place},
     PerRankOption{"log-file", output},
     PerRankOption{"master-addr", place},
     PerRankOption{"master-port", place},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/doctor/examination.hpp"
 
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -23,12 +24,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Gives the ranks of each host the local ranks on which a run would agree.
+void number_by_hosts(std::vector<RankFacts>& ranks) {
+    std::map<std::string, int> on_host;
+    for (RankFacts& one : ranks) one.local_rank = on_host[one.host]++;
+    for (RankFacts& one : ranks) one.local_size = on_host[one.host];
+}
+
 // Runs the stages of the examination on one rank.
 class Examination {
 public:
     Examination(const comm::RankInfo& rank_info, const Request& request)
         : request_(request),
           own_(rank_facts(rank_info, request)),
+          local_ranks_known_(rank_info.local_rank_known),
           meeting_(rank_info, request.comm) {
         facts_.size = rank_info.size;
         facts_.problem = request.problem;
@@ -94,6 +103,7 @@ private:
         for (const auto& text : meeting_.hear("rank", request_.timeout)) {
             if (text) facts_.ranks.push_back(decode_rank(*text));
         }
+        if (!local_ranks_known_) number_by_hosts(facts_.ranks);
     }
 
     void tell_plan() {
@@ -182,6 +192,7 @@ private:
 
     Request request_;
     RankFacts own_;
+    bool local_ranks_known_;
     Meeting meeting_;
     Facts facts_;  // used on rank 0
     std::string token_;

@@ -113,12 +113,13 @@ std::unique_ptr<LoadedModel> read_weights(const RunConfig& config, Job& job,
 }  // namespace
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
-    const comm::RankInfo rank_info = rank_info_of(config, mode);
-    require_secret(config, rank_info);
+    const comm::RankInfo told = rank_info_of(config, mode);
+    require_secret(config, told);
     std::optional<EndWithReader> reader;
     if (report_path(config).empty() && config.world_logs.empty()) reader.emplace();
-    check_patiently(config, [&] { check_evaluation(config, missing_shards(rank_info)); });
-    Job job = join_job(config, rank_info);
+    check_patiently(config, [&] { check_evaluation(config, missing_shards(told)); });
+    Job job = join_job(config, told);
+    const comm::RankInfo& rank_info = job.rank_info;
     const DataSets sets = open_data_sets("data", config.data);
     const auto read = read_weights(config, job, rank_info);
     LoadedModel& loaded = *read;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "launcher/options/tables.hpp"
+#include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::launcher {
 
@@ -32,7 +33,19 @@ std::int64_t parse_bytes(const std::string& option, const std::string& word) {
 }  // namespace
 
 OptionTable plan_table(RunConfig& config) {
+    constexpr int max_per_node = 1 << 12;
     OptionTable table("Plan");
+    table.integer("nodes,N", config.nodes, "hosts of the run, as of `lockstep submit`", 1,
+                  comm::max_ranks);
+    // The number behind a kind, as in a100:4.
+    table.add("gpus-per-node", Arity::one, "[KIND:]N", "ranks on each host, one for each GPU", "",
+              [&config](const auto& given) {
+                  const std::string& word = given.front();
+                  config.ranks_per_node = parse_integer(
+                      "gpus-per-node", word.substr(word.rfind(':') + 1), 1, max_per_node);
+              });
+    table.integer("ntasks-per-node,tasks-per-node", config.ranks_per_node, "ranks on each host", 1,
+                  max_per_node);
     table.add("memory", Arity::one, "SIZE", "what a rank may take of its device, say 80GiB",
               "the device's", [&config](const auto& given) {
                   config.memory_bytes = parse_bytes("memory", given.front());

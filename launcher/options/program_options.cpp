@@ -22,12 +22,12 @@ std::vector<Rule> rules_of_ranks(Task task, Ranks ranks) {
     const std::string doing = task == Task::evaluate ? "eval" : "train";
     switch (ranks) {
         case Ranks::one:
-            return {{{"distributed-world-size", "max-restarts", "rank", "master-addr",
+            return {{{"distributed-world-size", "max-restarts", "rank", "local-rank", "master-addr",
                       "master-port", "backend", "interface", "secret-file"},
                      doing + " is one rank; start several by multiprocessing_" + doing +
                          ", or distributed_" + doing + " under a launcher"}};
         case Ranks::started_here:
-            return {{{"rank", "master-addr"},
+            return {{{"rank", "local-rank", "master-addr"},
                      "the ranks are started here; give it to distributed_" + doing}};
         case Ranks::of_job:
             return {{{"max-restarts"},
@@ -47,8 +47,8 @@ std::vector<Rule> rules_of(Task task) {
                 {{"update-freq", "num-workers", "logical-shards"}, of_training}};
     if (talks(task)) return {{{"allow-shared-gpu"}, "one process computes here; leave it out"}};
     if (task == Task::ladder)
-        return {{{"max-restarts", "rank", "master-addr", "master-port", "backend", "interface",
-                  "secret-file"},
+        return {{{"max-restarts", "rank", "local-rank", "master-addr", "master-port", "backend",
+                  "interface", "secret-file"},
                  "the ladder's runs are of this machine; leave it out"}};
     return {};
 }
@@ -95,6 +95,11 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
         refuse({{"checkpoint"},
                 "training goes on from the newest one; to begin anew from another, give "
                 "--init-model MODEL/checkpoints/step-00001234 and a new -mf"},
+               tables);
+    if (task != Task::plan)
+        refuse({{"nodes", "gpus-per-node", "ntasks-per-node"},
+                "give it to what starts the ranks: srun or `lockstep submit`; `lockstep plan` has "
+                "it, too"},
                tables);
     if (task == Task::evaluate || task == Task::display)
         refuse({{"eval-data"}, instead_of_option("evaltask")}, tables);

@@ -55,7 +55,24 @@ kernels::LossScaling fp16_scaling(Fp16Kind kind) {
     return {dynamic, 0x1p15F, 0x1p-5F};
 }
 
+// A plan may count its ranks as Slurm does.
+void count_ranks(RunConfig& config) {
+    if (config.nodes < 0 && config.ranks_per_node < 0) return;
+    const std::int64_t nodes = std::max<std::int64_t>(config.nodes, 1);
+    const bool divides = config.world_size > 0 && config.world_size % nodes == 0;
+    if (config.ranks_per_node < 0) config.ranks_per_node = divides ? config.world_size / nodes : 1;
+    const std::int64_t ranks = nodes * config.ranks_per_node;
+    if (config.world_size > 0 && config.world_size != ranks)
+        config_error("--distributed-world-size " + std::to_string(config.world_size) +
+                     ": --nodes and --gpus-per-node or --ntasks-per-node make " +
+                     std::to_string(ranks) + "; leave it out");
+    if (ranks > comm::max_ranks)
+        config_error("--nodes: a run has at most " + std::to_string(comm::max_ranks) + " ranks");
+    config.world_size = ranks;
+}
+
 void derive(RunConfig& config) {
+    count_ranks(config);
     if (config.fp16) config.precision = PrecisionChoice::fp16;
     if (config.precision == PrecisionChoice::fp16)
         config.train.loss_scaling = fp16_scaling(config.gpu.fp16);

@@ -119,7 +119,7 @@ struct RunConfig {
     bool verbose = false, quiet = false;
     std::int64_t world_size = -1;  // multiprocessing programs; -1: one rank per core
     int max_restarts = 0;          // multiprocessing programs
-    std::int64_t rank = -1, master_port = -1;
+    std::int64_t rank = -1, local_rank = -1, master_port = -1;
     std::string master_addr, secret_file;
     comm::CommOptions comm;
     double timeout_s = 300;
@@ -128,6 +128,7 @@ struct RunConfig {
     bool json = false;                                // doctor, plan, ladder
     std::int64_t memory_bytes = -1, vocabulary = -1;  // plan
     Fit fit = Fit::given;                             // plan
+    std::int64_t nodes = -1, ranks_per_node = -1;     // plan
     std::set<std::string> given;  // long names of the options that the user gave
     std::string lines;            // the same with their values, as a --config file
     ComparedOptions compared;     // what has to be the same on all ranks

@@ -131,6 +131,10 @@ OptionTable place_table(RunConfig& config) {
                   0);
     table.integer("rank", config.rank,
                   "this rank, with --world-size, --master-addr, --master-port");
+    table.integer("local-rank", config.local_rank,
+                  "this rank's number on its host, as torch.distributed.launch hands it on (-1: as "
+                  "the environment says)",
+                  -1, comm::max_ranks);
     table.text("master-addr", config.master_addr, "HOST", "rank 0's host");
     table.integer("master-port,port", config.master_port,
                   "first port of rank 0's store (torchrun and distributed_launch "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ namespace {
 
 // Options of a plan alone.
 constexpr std::array<std::string_view, 4> of_plan{"fit", "json", "memory", "vocabulary"};
+// Options of a job, with which `lockstep submit` starts the ranks.
+constexpr std::array<std::string_view, 3> of_job{"nodes", "gpus-per-node", "ntasks-per-node"};
 constexpr std::array<std::string_view, 4> ends_run{"num-epochs", "max-train-steps",
                                                    "max-train-time", "validation-patience"};
 
@@ -40,6 +43,40 @@ std::vector<Chosen> chosen(const RunPlan& plan) {
              plan.recompute == model::RecomputePlan{}}};
 }
 
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+std::string value_of(const Options& options, std::string_view name) {
+    std::string found;
+    for (const auto& [option, value] : options)
+        if (option == name) found = value;
+    return found;
+}
+
+// A plan of several hosts is started by Slurm, whose options it has then.
+std::string starting_words(const Options& options, int ranks) {
+    const std::string nodes = value_of(options, "nodes");
+    const std::string world = value_of(options, "distributed-world-size");
+    if (nodes.empty() || nodes == "1") {
+        if (ranks == 1) return "lockstep train";
+        const bool by_job = !value_of(options, "gpus-per-node").empty() ||
+                            !value_of(options, "ntasks-per-node").empty();
+        return "multiprocessing_train" + (by_job && world.empty()
+                                              ? " --distributed-world-size " + std::to_string(ranks)
+                                              : std::string());
+    }
+    std::string words = "lockstep submit";
+    bool counted = false;
+    for (const std::string_view name : of_job) {
+        const std::string value = value_of(options, name);
+        if (value.empty()) continue;
+        words += " --" + std::string(name) + " " + shell_word(value);
+        counted = counted || name != "nodes";
+    }
+    const int hosts = std::max(1, std::atoi(nodes.c_str()));
+    if (!counted) words += " --ntasks-per-node " + std::to_string(ranks / hosts);
+    return words + " -- distributed_train";
+}
+
 template <class Names>
 bool contains(const Names& names, std::string_view name) {
     return std::ranges::find(names, name) != std::ranges::end(names);
@@ -50,8 +87,9 @@ bool contains(const Names& names, std::string_view name) {
 // A value that the plan has chosen is also written if it is the default but the words, which may be
 // those of a checkpoint, say another one.
 std::string fitting_command(const std::string& lines, const RunPlan& plan) {
-    std::string command = plan.ranks > 1 ? "multiprocessing_train" : "lockstep train";
-    const auto options = dumped_options(lines);
+    const Options options = dumped_options(lines);
+    std::string command = starting_words(options, plan.ranks);
+    const bool submits = command.starts_with("lockstep submit");
     std::vector<std::string_view> given;
     for (const auto& [name, value] : options) given.push_back(name);
     for (const auto& [name, stand_in] : stand_ins)
@@ -65,7 +103,8 @@ std::string fitting_command(const std::string& lines, const RunPlan& plan) {
     };
     std::string last;
     for (const auto& [name, value] : options) {
-        if (contains(of_plan, name) || is_chosen(name)) continue;
+        if (contains(of_plan, name) || contains(of_job, name) || is_chosen(name)) continue;
+        if (submits && name == "distributed-world-size") continue;
         if (name != last) command += " --" + name;
         command += " " + shell_word(value);
         last = name;

@@ -54,7 +54,8 @@ std::int64_t host_bytes_of_rank(int ranks) {
 PlannedDevice planned_device(const RunConfig& config, int ranks) {
     const bool on_gpu = config.device == DeviceChoice::cuda ||
                         (config.device == DeviceChoice::automatic && !find_gpus().visible.empty());
-    PlannedDevice device = on_gpu ? gpu(config) : cpu(config, ranks);
+    const auto nodes = static_cast<int>(std::max<std::int64_t>(config.nodes, 1));
+    PlannedDevice device = on_gpu ? gpu(config) : cpu(config, std::max(1, ranks / nodes));
     if (config.memory_bytes < 0) return device;
     device.bytes = config.memory_bytes;
     device.limit = "given by --memory";

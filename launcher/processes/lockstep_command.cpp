@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "launcher/processes/program_names.hpp"
+#include "runtime/comm/environment/started_ranks.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/own_binary.hpp"
 
@@ -18,6 +19,14 @@ constexpr const char* binary = "lockstep";
 std::string as_program(const std::string& word) {
     const ProgramName* program = find_program_name(word);
     return program == nullptr ? "" : std::string(program->name);
+}
+
+std::string program_for_ranks(const std::string& program) {
+    return program.ends_with("train") ? "distributed_train" : "distributed_eval";
+}
+
+std::string separate_runs(int processes, const std::string& program) {
+    return std::to_string(processes) + " times " + program + " would be as many runs on their own";
 }
 
 }  // namespace
@@ -64,11 +73,25 @@ void require_ranks(const std::vector<std::string>& command, int processes) {
         (program != "train" && program != "eval" && !program.starts_with("multiprocessing_"))) {
         return;
     }
-    const bool trains = program.ends_with("train");
-    throw Error(ErrorKind::config, std::to_string(processes) + " times " + program +
-                                       " would be as many runs on their own; start " +
-                                       (trains ? "distributed_train" : "distributed_eval") +
-                                       ", whose ranks work together");
+    throw Error(ErrorKind::config, separate_runs(processes, program) + "; start " +
+                                       program_for_ranks(program) + ", whose ranks work together");
+}
+
+void require_one_process(const std::string& program, const std::vector<std::string>& args,
+                         const comm::Environment& environment) {
+    for (const std::string& word : args)
+        if (word == "--help" || word == "-h" || word == "--dump-config") return;
+    const auto started = comm::started_ranks(environment, comm::own_standard_input());
+    if (!started) return;
+    const std::string ranks = std::to_string(started->count) + " ranks were started";
+    const std::string instead =
+        program == "ladder"
+            ? ranks + ", and its runs are of this machine: type it without them"
+            : ranks + ": type " + program_for_ranks(program) + ", whose ranks work together; " +
+                  separate_runs(started->count, program);
+    throw Error(
+        ErrorKind::config,
+        instead + ". Where this is one run in a shell of a rank, unset " + started->variable);
 }
 
 }  // namespace lockstep::launcher

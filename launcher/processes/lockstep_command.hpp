@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/comm/environment/environment.hpp"
+
 namespace lockstep::launcher {
 
 // Returns the program of Lockstep that a command starts: "distributed_train" for `lockstep
@@ -22,5 +24,11 @@ std::vector<std::string> with_own_binary(const std::vector<std::string>& command
 // Throws a config error when `processes` copies of a program of Lockstep would each be a separate
 // run instead of ranks of one run.
 void require_ranks(const std::vector<std::string>& command, int processes);
+
+// Throws a config error when a launcher has started this process, which runs a program that is one
+// rank or starts its own, several times: each would be a run of its own. `args` are the program's
+// words; a request for --help or --dump-config is always answered.
+void require_one_process(const std::string& program, const std::vector<std::string>& args,
+                         const comm::Environment& environment);
 
 }  // namespace lockstep::launcher

@@ -14,6 +14,7 @@
 
 #include "launcher/processes/openmp_wait_policy.hpp"
 #include "launcher/processes/process_start.hpp"
+#include "runtime/comm/environment/started_ranks.hpp"
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/ignored_signal.hpp"
@@ -239,10 +240,11 @@ std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Enviro
     const std::string port =
         std::to_string(ranks.master_port == 0 ? free_port() : ranks.master_port);
     const std::string threads = std::to_string(ranks.threads_per_rank);
+    const comm::Environment inner = comm::without_outer_ranks(base, comm::SlurmTask::is_removed);
     for (int rank = 0; rank < ranks.size; ++rank) {
         ProcessSpec process;
         process.command = ranks.command;
-        process.environment = base;
+        process.environment = inner;
         auto& variables = process.environment;
         variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
         variables["WORLD_SIZE"] = variables["LOCAL_WORLD_SIZE"] = size;

@@ -27,9 +27,10 @@ struct LocalRanks {
     comm::Secret secret;
 };
 
-// Returns the processes of a job on this host. Their environment is `base` with torchrun's
-// variables, the store's secret, the number of cores of each rank (OMP_NUM_THREADS,
-// LOCKSTEP_THREADS) and the wait policy of OpenMP threads.
+// Returns the processes of a job on this host. Their environment is `base` without what an outer
+// launcher told this process about its rank (comm::without_outer_ranks), with torchrun's variables,
+// the store's secret, the number of cores of each rank (OMP_NUM_THREADS, LOCKSTEP_THREADS) and the
+// wait policy of OpenMP threads.
 std::vector<ProcessSpec> local_ranks(const LocalRanks& ranks, const comm::Environment& base);
 
 // Returns a port of 127.0.0.1 that is free now.

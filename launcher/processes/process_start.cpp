@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/comm/net/socket.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/core/system_failure.hpp"
 
 namespace lockstep::launcher {
@@ -70,8 +71,8 @@ pid_t start_process(const ProcessSpec& spec, const sigset_t& mask) {
     const bool told = pid > 0 && ::read(reads.raw(), &failure, sizeof failure) == sizeof failure;
     if (pid < 0 || told) {
         if (pid > 0) ::waitpid(pid, nullptr, 0);
-        const std::string what =
-            "cannot start " + words.front() + ": " + std::generic_category().message(failure);
+        const std::string what = "cannot start " + shown(words.front()) + ": " +
+                                 std::generic_category().message(failure);
         if (is_transient(failure) || failure == ENOMEM) throw TransientFailure(what, failure);
         throw Error(ErrorKind::launch, what);
     }

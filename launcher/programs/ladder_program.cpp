@@ -6,10 +6,12 @@
 #include "launcher/ladder/table_json.hpp"
 #include "launcher/ladder/trial_run.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/processes/lockstep_command.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/train/training.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
+#include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/train/loop/epoch_share.hpp"
 
@@ -85,6 +87,7 @@ std::vector<std::string> together(std::vector<std::string> words,
 
 int ladder_program(const std::vector<std::string>& args) {
     using namespace ladder;
+    require_one_process("ladder", args, comm::process_environment());
     auto config = parse_run(Task::ladder, usage, args);
     if (!config) return 0;
     refuse_rungs_options(*config);

@@ -5,6 +5,7 @@
 #include "launcher/evaluate/evaluation.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
 #include "launcher/processes/restarts.hpp"
 #include "launcher/programs/programs.hpp"
@@ -97,18 +98,20 @@ int multiprocessing_train_program(const std::vector<std::string>& args) {
                                       std::string(how_to_continue),
                                   args, Ranks::started_here};
     if (is_rank_of(program)) return run_training(command, LaunchMode::in_job);
+    require_one_process(program, args, comm::process_environment());
     const auto launch = parse_launch(command.usage, args, command.ranks);
     return launch ? run_ranks(program, *launch, args, launch->model_file) : 0;
 }
 
 int multiprocessing_eval_program(const std::vector<std::string>& args) {
+    constexpr const char* program = "multiprocessing_eval";
+    if (!is_rank_of(program)) require_one_process(program, args, comm::process_environment());
     const auto config =
         parse_run(Task::evaluate,
                   "multiprocessing_eval -mf DIR [--data DIR] [options]\n"
                   "Evaluates on this machine with --distributed-world-size ranks.\n",
                   args, Ranks::started_here);
     if (!config) return 0;
-    constexpr const char* program = "multiprocessing_eval";
     if (is_rank_of(program)) return run_evaluation(*config, LaunchMode::in_job);
     check_patiently(*config, [&] { check_evaluation(*config, data::MissingShards::refuse); });
     return run_ranks(program, *config, args, "");

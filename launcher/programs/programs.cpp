@@ -44,6 +44,15 @@ constexpr std::array programs{
     Program{"help", help_program},
 };
 
+// The shell may have a program of the same name as an alias.
+std::string typed(std::string_view aliases) {
+    std::istringstream in{std::string(aliases)};
+    std::string text;
+    for (std::string alias; in >> alias;)
+        text += (text.empty() ? "lockstep " : ", lockstep ") + alias;
+    return text;
+}
+
 }  // namespace
 
 const Program* find_program(std::string_view word) {
@@ -78,7 +87,7 @@ int list_programs() {
                  "  lockstep PROGRAM [options]      lockstep help PROGRAM lists its options\n\n";
     for (const ProgramName& program : program_names()) {
         std::cout << "  " << std::left << std::setw(24) << program.name << program.summary;
-        if (!program.aliases.empty()) std::cout << " (" << program.aliases << ')';
+        if (!program.aliases.empty()) std::cout << " (" << typed(program.aliases) << ')';
         std::cout << '\n';
     }
     return 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/evaluate/evaluation.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/processes/lockstep_command.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/train/training.hpp"
+#include "runtime/comm/environment/environment.hpp"
 
 namespace lockstep::launcher {
 
@@ -23,6 +25,7 @@ int evaluate_as(LaunchMode mode, const char* usage, const std::vector<std::strin
 }  // namespace
 
 int train_program(const std::vector<std::string>& args) {
+    require_one_process("train", args, comm::process_environment());
     return train_as(LaunchMode::alone, "train",
                     "train --data DIR -mf DIR [options]\n"
                     "Trains as one rank.\n" +
@@ -39,6 +42,7 @@ int distributed_train_program(const std::vector<std::string>& args) {
 }
 
 int eval_program(const std::vector<std::string>& args) {
+    require_one_process("eval", args, comm::process_environment());
     return evaluate_as(
         LaunchMode::alone,
         "eval -mf DIR [--data DIR] [options]\n"

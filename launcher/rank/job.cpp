@@ -34,6 +34,36 @@ train::Precision agree_on_precision(PrecisionChoice choice, const std::optional<
     return able.front() == 1 ? train::Precision::bf16 : train::Precision::fp32;
 }
 
+comm::CommOptions comm_options(const RunConfig& config) {
+    comm::CommOptions options = config.comm;
+    options.secret = given_secret(config);
+    return options;
+}
+
+comm::MetRanks meet(const RunConfig& config, const comm::RankInfo& rank_info) {
+    if (rank_info.local_rank_known) return {rank_info, nullptr};
+    const WaitNotice notice(rank_info);
+    return comm::meet_ranks(rank_info, comm_options(config));
+}
+
+std::unique_ptr<comm::Communicator> join_met(const RunConfig& config, const comm::MetRanks& met) {
+    const WaitNotice notice(met.rank_info);
+    auto communicator = comm::make_communicator(met, comm_options(config));
+    require_same_options(*communicator, met.rank_info, config.compared);
+    return communicator;
+}
+
+// Binds the process to the cores near its GPU, and returns what limits its cores. The binding comes
+// before other threads exist, because they inherit it. Only the thread of a store in which ranks
+// have met exists already, and it reads no environment.
+std::vector<CoreLimit> bind_near(const std::optional<GpuAssignment>& gpu) {
+    std::vector<CoreLimit> limits = core_limits(comm::process_environment());
+    if (!gpu) return limits;
+    bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
+    limits.front() = binding_limit(comm::host_name(), bound_cores());
+    return limits;
+}
+
 }  // namespace
 
 comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode) {
@@ -43,6 +73,7 @@ comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode) {
         flags.rank = static_cast<int>(config.rank);
         if (config.world_size > 0) flags.size = static_cast<int>(config.world_size);
     }
+    if (config.local_rank >= 0) flags.local_rank = static_cast<int>(config.local_rank);
     if (config.master_port > 0) flags.master_port = static_cast<int>(config.master_port);
     if (!config.master_addr.empty()) flags.master_addr = config.master_addr;
     comm::RankInfo rank_info = comm::find_rank_info(comm::process_environment(), flags);
@@ -57,29 +88,21 @@ comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode) {
 
 std::unique_ptr<comm::Communicator> connect(const RunConfig& config,
                                             const comm::RankInfo& rank_info) {
-    comm::CommOptions options = config.comm;
-    options.secret = given_secret(config);
-    const WaitNotice notice(rank_info);
-    auto communicator = comm::make_communicator(rank_info, options);
-    require_same_options(*communicator, rank_info, config.compared);
-    return communicator;
+    return join_met(config, meet(config, rank_info));
 }
 
-Job join_job(const RunConfig& launch, const comm::RankInfo& rank_info, const SharedConfig& shared) {
+Job join_job(const RunConfig& launch, const comm::RankInfo& told, const SharedConfig& shared) {
     require_threads(launch.threads);
     const Gpus gpus = gpus_for(launch);
-    const auto gpu = choose_gpu(launch, rank_info, gpus);
-    // This comes before other threads exist, because they inherit the binding.
-    std::vector<CoreLimit> limits = core_limits(comm::process_environment());
-    if (gpu) {
-        bind_to_cores(cores_to_use(bound_cores(), cores_near(gpu->identity.pci)));
-        limits.front() = binding_limit(comm::host_name(), bound_cores());
-    }
     comm::tell_nccl(launch.comm.interface);
+    const comm::MetRanks met = meet(launch, told);
+    const comm::RankInfo& rank_info = met.rank_info;
+    const auto gpu = choose_gpu(launch, rank_info, gpus);
+    const std::vector<CoreLimit> limits = bind_near(gpu);
     Job job;
     job.rank_info = rank_info;
     if (gpu && rank_info.size > 1 && launch.verbose) job.nccl_log = NcclLog::begin();
-    job.communicator = connect(launch, rank_info);
+    job.communicator = join_met(launch, met);
     const RunConfig& config = shared ? shared(*job.communicator) : launch;
     ComputeDevice& device = job.device;
     GpuWorld world = agree_on_gpus(config, rank_info, gpu, *job.communicator);

@@ -34,7 +34,7 @@ struct Job {
 comm::RankInfo rank_info_of(const RunConfig& config, LaunchMode mode);
 
 // Connects this rank to the others and waits until every rank has joined. Throws a config error if
-// their options differ.
+// their options differ. Ranks whose local ranks nobody told agree on them.
 std::unique_ptr<comm::Communicator> connect(const RunConfig& config,
                                             const comm::RankInfo& rank_info);
 

@@ -6,51 +6,55 @@
 #include <utility>
 
 #include "launcher/command_line/option_table.hpp"
+#include "launcher/torchrun/launch_endpoint.hpp"
+#include "runtime/comm/environment/address_text.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
 
 int nodes_of(const std::string& text) {
-    const auto colon = text.find(':');
-    if (colon != std::string::npos && text.substr(0, colon) != text.substr(colon + 1)) {
-        refuse("--nnodes " + text +
+    const std::string count = comm::trimmed(text);
+    const auto colon = count.find(':');
+    if (colon != std::string::npos && count.substr(0, colon) != count.substr(colon + 1)) {
+        refuse("--nnodes " + shown(text) +
                ": the number of hosts cannot change during a run; give one number");
     }
-    return static_cast<int>(parse_integer("nnodes", text.substr(0, colon), 1, 65536));
+    return static_cast<int>(parse_integer("nnodes", count.substr(0, colon), 1, 65536));
 }
 
-void split_endpoint(LaunchHosts& typed) {
-    if (typed.endpoint.empty()) return;
+void take_endpoint(LaunchHosts& typed) {
+    if (comm::trimmed(typed.endpoint).empty()) {
+        typed.master_addr =
+            comm::host_of_address({"--master-addr ", "--master-port"}, typed.master_addr);
+        return;
+    }
     if (!typed.master_addr.empty()) {
         refuse("--rdzv-endpoint and --master-addr say the same: leave one out");
     }
-    const auto colon = typed.endpoint.rfind(':');
-    // The colons of an IPv6 address belong to it, except the one after ].
-    const bool has_port = colon != std::string::npos &&
-                          (typed.endpoint.find(':') == colon || typed.endpoint[colon - 1] == ']');
-    typed.master_addr = typed.endpoint.substr(0, has_port ? colon : std::string::npos);
-    std::erase_if(typed.master_addr, [](char c) { return c == '[' || c == ']'; });
-    if (has_port) {
-        typed.master_port = static_cast<int>(
-            parse_integer("rdzv-endpoint", typed.endpoint.substr(colon + 1), 1, 65535));
-    }
+    const Endpoint endpoint = parse_endpoint(typed.endpoint);
+    typed.master_addr = endpoint.host;
+    if (endpoint.port >= 0) typed.master_port = endpoint.port;
 }
 
 // torchrun's rank=K is the node's rank. Its other keys set how long its agents wait for each other.
 void read_rendezvous(LaunchHosts& typed) {
     std::istringstream in(typed.rendezvous);
-    for (std::string pair; std::getline(in, pair, ',');) {
+    for (std::string text; std::getline(in, text, ',');) {
+        const std::string pair = comm::trimmed(text);
+        if (pair.empty()) continue;
         const auto equals = std::min(pair.find('='), pair.size());
-        const std::string key = pair.substr(0, equals);
+        const std::string key = comm::trimmed(pair.substr(0, equals));
         if (key != "rank" || equals == pair.size()) {
-            refuse("--rdzv-conf " + pair +
+            refuse("--rdzv-conf " + shown(pair) +
                    ": launchers do not wait for each other, only rank=K is known; how long ranks "
                    "wait is PROGRAM's to say (Lockstep's: --timeout)");
         }
-        const auto rank = parse_integer("rdzv-conf", pair.substr(equals + 1), 0, 65535);
+        const auto rank =
+            parse_integer("rdzv-conf", comm::trimmed(pair.substr(equals + 1)), 0, 65535);
         if (typed.node_rank >= 0 && typed.node_rank != rank) {
             refuse("--rdzv-conf " + pair + " contradicts --node-rank " +
                    std::to_string(typed.node_rank) + ": leave one out");
@@ -95,6 +99,11 @@ void place_on_several_hosts(LaunchPlan& plan, LaunchHosts typed,
                std::to_string(plan.nodes) + " are 0 to " + std::to_string(plan.nodes - 1));
     }
     if (typed.master_addr.empty()) refuse("--master-addr: name the host of --node-rank 0");
+    if (typed.master_port == 0)
+        refuse((typed.endpoint.empty() ? std::string("--master-port 0")
+                                       : "--rdzv-endpoint " + shown(typed.endpoint)) +
+               ": the other hosts cannot know which port is free on this one; give one number to "
+               "all hosts, 29500 for example");
     plan.node_rank = typed.node_rank;
     plan.master_addr = typed.master_addr;
     plan.master_port = typed.master_port < 0 ? comm::default_master_port : typed.master_port;
@@ -116,7 +125,7 @@ void refuse(const std::string& message) { throw Error(ErrorKind::config, message
 
 void place_launcher(LaunchPlan& plan, LaunchHosts typed, const comm::Environment& environment) {
     plan.nodes = nodes_of(typed.nodes);
-    split_endpoint(typed);
+    take_endpoint(typed);
     read_rendezvous(typed);
     if (typed.master_port > 65535) refuse("--master-port: ports go from 1 to 65535");
     if (plan.nodes > 1) {

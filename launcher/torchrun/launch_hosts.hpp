@@ -10,7 +10,7 @@ namespace lockstep::launcher {
 // Holds the options about hosts as they were typed; -1 and empty: not given.
 struct LaunchHosts {
     std::string nodes = "1", endpoint, rendezvous, master_addr;
-    int node_rank = -1, master_port = -1;
+    int node_rank = -1, master_port = -1;  // a port of 0 is any free one
     bool standalone = false;
 };
 

@@ -2,15 +2,20 @@
 #include "launcher/torchrun/launch_options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/torchrun/launch_hosts.hpp"
+#include "launcher/torchrun/launch_variables.hpp"
 #include "launcher/torchrun/stream_sinks.hpp"
 #include "launcher/torchrun/unsupported_options.hpp"
+#include "runtime/comm/environment/address_text.hpp"
+#include "runtime/comm/environment/started_ranks.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -118,7 +123,11 @@ std::vector<std::string> with_separator(std::vector<std::string> args,
     };
     std::size_t at = 0;
     while (at < args.size() && args[at] != "--" && args[at].starts_with("-")) {
-        at += takes_value(args[at]) ? 2 : 1;
+        // torchrun's flags have no value, so `--standalone true` starts the program `true`. Only
+        // this flag, which is on by default, makes sense with one.
+        const bool use_env = args[at] == "--use-env" || args[at] == "--use_env";
+        const bool with_value = use_env && at + 2 < args.size() && is_bool_word(args[at + 1]);
+        at += takes_value(args[at]) || with_value ? 2 : 1;
     }
     if (at < args.size() && args[at] != "--") {
         args.insert(args.begin() + static_cast<std::ptrdiff_t>(at), "--");
@@ -139,6 +148,8 @@ int ranks_of(const std::string& text, const HostResources& host) {
     if (text == "gpu" && host.gpus == 0) refuse("--nproc-per-node gpu: this host shows no GPU");
     if (text == "gpu" || (text == "auto" && host.gpus > 0)) return host.gpus;
     if (text == "auto") return host.cores;
+    if (text.empty() || !std::isdigit(static_cast<unsigned char>(text.front())))
+        OptionTable::reject("nproc-per-node", text, "a number of ranks, auto, cpu or gpu");
     return static_cast<int>(parse_integer("nproc-per-node", text, 1, 4096));
 }
 
@@ -153,16 +164,27 @@ std::vector<std::string> command_of(const Typed& typed, const std::vector<std::s
     const auto chosen = environment.find("PYTHON_EXEC");
     // -u keeps a rank's last words from being lost in a buffer when it dies.
     std::vector<std::string> command{
-        chosen == environment.end() ? std::string("python3") : chosen->second, "-u"};
+        chosen == environment.end() ? std::string("python3") : comm::trimmed(chosen->second), "-u"};
     if (typed.module) command.push_back("-m");
     command.insert(command.end(), words.begin(), words.end());
     return command;
 }
 
+// Several launchers that do not know of each other would each make a run of its own.
+void require_one_launcher(const std::vector<std::string>& words,
+                          const comm::Environment& environment) {
+    if (lockstep_program(words).empty()) return;
+    const auto started = comm::started_tasks(environment, comm::own_standard_input());
+    if (!started) return;
+    refuse(std::to_string(started->count) + " launchers were started (" + started->variable +
+           "), and with --nnodes 1 each would make a run of its own: start one on each host and "
+           "give --nnodes, or give --standalone if this is the only one");
+}
+
 LaunchPlan plan_of(Typed typed, const std::vector<std::string>& words,
                    const comm::Environment& environment, const HostResources& host) {
     LaunchPlan plan;
-    plan.ranks_per_node = ranks_of(typed.ranks_per_node, host);
+    plan.ranks_per_node = ranks_of(comm::trimmed(typed.ranks_per_node), host);
     plan.threads_per_rank = std::max(1, host.cores / plan.ranks_per_node);
     plan.max_restarts = typed.max_restarts;
     plan.run_id = typed.run_id;
@@ -171,6 +193,7 @@ LaunchPlan plan_of(Typed typed, const std::vector<std::string>& words,
                                             : comm::Secret::from_file(typed.secret_file);
     place_launcher(plan, typed.hosts, environment);
     require_ranks(words, plan.nodes * plan.ranks_per_node);
+    if (plan.nodes == 1 && !typed.hosts.standalone) require_one_launcher(words, environment);
     plan.command = command_of(typed, words, environment);
     plan.line_prefix = typed.line_prefix;
     plan.ending.grace_ms = milliseconds_of("shutdown-timeout", typed.shutdown_s);
@@ -188,6 +211,25 @@ LaunchPlan plan_of(Typed typed, const std::vector<std::string>& words,
     return plan;
 }
 
+// --standalone means one host, whatever the environment says. An address of the command line takes
+// precedence over one of the environment that is written in another way, and otherwise an endpoint
+// does, as in torchrun.
+void forget_outer_hosts(Typed& typed, const std::set<std::string>& given) {
+    LaunchHosts& hosts = typed.hosts;
+    const auto forget = [&](const char* option, auto& value, auto unset) {
+        if (!given.contains(option)) value = unset;
+    };
+    if (hosts.standalone) {
+        forget("nnodes", hosts.nodes, "1");
+        forget("node-rank", hosts.node_rank, -1);
+        forget("rdzv-conf", hosts.rendezvous, "");
+        forget("master-port", hosts.master_port, -1);
+        hosts.endpoint.clear();
+    }
+    if (given.contains("master-addr")) forget("rdzv-endpoint", hosts.endpoint, "");
+    if (hosts.standalone || !hosts.endpoint.empty()) forget("master-addr", hosts.master_addr, "");
+}
+
 }  // namespace
 
 HostResources host_resources(const comm::Environment& environment) {
@@ -200,9 +242,10 @@ HostResources host_resources(const comm::Environment& environment) {
     }
     const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
     if (visible != environment.end()) {
-        const auto& list = visible->second;
+        const std::string list = comm::trimmed(visible->second);
         const auto commas = std::count(list.begin(), list.end(), ',');
-        host.gpus = std::min(host.gpus, list.empty() ? 0 : static_cast<int>(commas) + 1);
+        const bool none = list.empty() || list.starts_with('-');  // CUDA ends at a number below 0
+        host.gpus = std::min(host.gpus, none ? 0 : static_cast<int>(commas) + 1);
     }
     return host;
 }
@@ -211,11 +254,21 @@ std::optional<LaunchPlan> parse_launch(const std::vector<std::string>& args,
                                        const comm::Environment& environment,
                                        const HostResources& host) {
     Typed typed;
+    if (const auto prefix = environment.find("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE");
+        prefix != environment.end())
+        typed.line_prefix = prefix->second;
     const auto tables = launch_tables(typed);
     const auto words = with_separator(args, tables);
+    const std::set<std::string> by_variable = take_launch_variables(tables, environment);
     const auto line = parse_or_answer(usage, words, tables);
     if (!line) return std::nullopt;
-    return plan_of(std::move(typed), line->rest, environment, host);
+    forget_outer_hosts(typed, line->given);
+    try {
+        return plan_of(std::move(typed), line->rest, environment, host);
+    } catch (const Error& error) {
+        const auto& given = line->given;
+        throw Error(error.kind(), naming_variable(error.what(), by_variable, given, environment));
+    }
 }
 
 }  // namespace lockstep::launcher

@@ -4,6 +4,7 @@
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/openmp_wait_policy.hpp"
 #include "launcher/text/line_time.hpp"
+#include "runtime/comm/environment/started_ranks.hpp"
 
 namespace lockstep::launcher {
 
@@ -12,7 +13,9 @@ namespace {
 // Returns the variables that are the same for every rank of this attempt.
 comm::Environment shared_variables(const LaunchPlan& plan, int attempt,
                                    const comm::Environment& base) {
-    comm::Environment variables = base;
+    // The ranks of several hosts are tasks of a Slurm step, if there is one.
+    comm::Environment variables = comm::without_outer_ranks(
+        base, plan.nodes == 1 ? comm::SlurmTask::is_removed : comm::SlurmTask::stays);
     const std::string size = std::to_string(plan.nodes * plan.ranks_per_node);
     const int port = plan.master_port == 0 ? free_port() : plan.master_port;
     variables["WORLD_SIZE"] = variables["ROLE_WORLD_SIZE"] = size;

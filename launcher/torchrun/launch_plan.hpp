@@ -42,8 +42,9 @@ struct LaunchPlan {
     GroupOptions ending;
 };
 
-// Returns the processes of one attempt. Their environment is `base` with all of torchrun's
-// variables. A user's own OMP_NUM_THREADS is kept.
+// Returns the processes of one attempt. Their environment is `base` without what an outer launcher
+// told this one about its rank, with all of torchrun's variables. A user's own OMP_NUM_THREADS is
+// kept.
 std::vector<ProcessSpec> launched_ranks(const LaunchPlan& plan, int attempt,
                                         const comm::Environment& base);
 

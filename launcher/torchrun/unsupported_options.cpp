@@ -33,6 +33,12 @@ constexpr std::array refusals{
 
 }  // namespace
 
+std::vector<std::string_view> unsupported_options() {
+    std::vector<std::string_view> names;
+    for (const Refusal& refusal : refusals) names.emplace_back(refusal.option);
+    return names;
+}
+
 void refuse_option_of_torchrun(const std::string& name) {
     for (const Refusal& refusal : refusals) {
         if (name != refusal.option) continue;

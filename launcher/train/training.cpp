@@ -126,8 +126,9 @@ int train_together(const TrainingCommand& command, const RunConfig& launch, Laun
     job.start_up = std::move(start_up);
     const std::string continuing = continuing_command(command.program, command.ranks, config);
     for (const std::string& note : job.notes) log.info(note);
-    return run_watched(config, config.model_file, {rank_info, *job.communicator, &stop.requested()},
-                       log, [&](comm::RankProgress* progress) {
+    return run_watched(config, config.model_file,
+                       {job.rank_info, *job.communicator, &stop.requested()}, log,
+                       [&](comm::RankProgress* progress) {
                            job.start_up.ended("watch");
                            TrainingSession session(config, start->plan, job, log, progress);
                            session.run(stop.requested(), continuing);

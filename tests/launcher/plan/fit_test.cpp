@@ -292,6 +292,17 @@ TEST_CASE("the command has the options of the plan, without what only plans have
     plan.ranks = 2;
     CHECK(command_of({"--vocabulary=9", "--fit=auto", "-bs", "4"}, plan) ==
           "multiprocessing_train --data DATA --model-file MODEL --batchsize 4 --num-epochs N");
+    plan.ranks = 8;
+    CHECK(command_of({"-N", "2", "--gpus-per-node", "4", "-bs", "4"}, plan) ==
+          "lockstep submit --nodes 2 --gpus-per-node 4 -- distributed_train --data DATA "
+          "--model-file MODEL --batchsize 4 --num-epochs N");
+    CHECK(command_of({"-N", "2", "--world-size", "8"}, plan) ==
+          "lockstep submit --nodes 2 --ntasks-per-node 4 -- distributed_train --data DATA "
+          "--model-file MODEL --num-epochs N");
+    CHECK(command_of({"--gpus-per-node", "8"}, plan) ==
+          "multiprocessing_train --distributed-world-size 8 --data DATA --model-file MODEL "
+          "--num-epochs N");
+    plan.ranks = 2;
     // What the words say otherwise, as those of a checkpoint may, is written though it is usual.
     CHECK(command_of({"--vocabulary=9", "--ddp-backend=zero3", "--moments=int8", "-eps", "1"},
                      plan) ==

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "launcher/options/run_command.hpp"
 #include "runtime/core/error.hpp"
 
@@ -25,6 +28,26 @@ TEST_CASE("--memory takes the sizes that people write") {
         CAPTURE(wrong);
         CHECK_THROWS_WITH_AS(memory_of(wrong), doctest::Contains("--memory"), Error);
     }
+}
+
+TEST_CASE("a plan counts its ranks as Slurm does") {
+    using Words = std::vector<std::string>;
+    const auto ranks = [](const Words& words) {
+        return parse_run(Task::plan, "", words)->world_size;
+    };
+    CHECK(ranks({"--nodes", "2", "--gpus-per-node", "4"}) == 8);
+    CHECK(ranks({"-N", "2", "--gpus-per-node", "a100:4"}) == 8);
+    CHECK(ranks({"-N", "3"}) == 3);
+    CHECK(ranks({"--ntasks-per-node", "2"}) == 2);
+    CHECK(ranks({"-N", "2", "--distributed-world-size", "8"}) == 8);
+    CHECK(ranks({}) == -1);
+    for (const Words& wrong : {Words{"-N", "2", "--gpus-per-node", "4", "--world-size", "9"},
+                               Words{"-N", "2", "--world-size", "9"}})
+        CHECK_THROWS_WITH_AS(ranks(wrong), doctest::Contains("--distributed-world-size 9"), Error);
+    CHECK_THROWS_WITH_AS(ranks({"--gpus-per-node", "four"}),
+                         doctest::Contains("--gpus-per-node: 'four'"), Error);
+    CHECK_THROWS_WITH_AS(parse_run(Task::train, "", {"-N", "2"}, Ranks::of_job),
+                         doctest::Contains("`lockstep submit`"), Error);
 }
 
 TEST_CASE("plan takes a training run's options and needs none of them") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "tests/support/files.hpp"
@@ -168,4 +169,160 @@ TEST_CASE("ranks of MPI compare their options, too") {
     CAPTURE(run.err);
     CHECK(run.code == 2);
     CHECK(contains(run.err, "--seed: 1 on rank 0, but 2 on rank 1"));
+}
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Variables operator+(Variables a, const Variables& b) {
+    for (const auto& [key, value] : b) a[key] = value;
+    return a;
+}
+
+// A shell by srun -n4 --pty bash on this host.
+const Variables step_shell = {{"SLURM_JOB_ID", "42"},        {"SLURM_STEP_ID", "0"},
+                              {"SLURM_PROCID", "0"},         {"SLURM_NTASKS", "4"},
+                              {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "0"},
+                              {"SLURM_NODEID", "0"},         {"SLURM_STEP_TASKS_PER_NODE", "4"},
+                              {"SLURM_STEP_NODELIST", "a"},  {"SLURM_PTY_PORT", "40000"},
+                              {"SLURM_TASK_PID", "1"}};
+
+// Two ranks by PyTorch's env:// in the current folder, each with words of its own. The exit code is
+// as of two_by_hand().
+ProgramResult two_by_variables(const std::string& folder, const std::string& rank_0,
+                               const std::string& rank_1, const Variables& more) {
+    const std::string command =
+        " distributed_train --data data --max-train-steps 2 --timeout 60 -mf m" + shape + " ";
+    return run_program(
+        {"bash", "-c",
+         "export PATH=$(dirname $(readlink /proc/$PPID/exe)):$PATH WORLD_SIZE=2 "
+         "MASTER_PORT=$((20000 + $$ % 30000)); RANK=1 " +
+             rank_1.substr(0, rank_1.find(';')) + command + rank_1.substr(rank_1.find(';') + 1) +
+             " & one=$!; RANK=0 " + rank_0.substr(0, rank_0.find(';')) + command +
+             rank_0.substr(rank_0.find(';') + 1) +
+             "; zero=$?; wait $one; exit $((10 * zero + $?))"},
+        {"", more, folder});
+}
+
+}  // namespace
+
+TEST_CASE("PyTorch's env:// needs no LOCAL_RANK, and blanks around its address do not count") {
+    const ScratchFolder scratch;
+    prepare(scratch);
+    for (const std::string address : {"127.0.0.1", "LocalHost", " 127.0.0.1\r"}) {
+        CAPTURE(address);
+        const auto run = two_by_variables(scratch / "", ";", ";", {{"MASTER_ADDR", address}});
+        CHECK_MESSAGE(run.code == 0, run.err);
+        CHECK(contains(run.out, "on 2 ranks"));
+        std::filesystem::remove_all(scratch / "m");
+    }
+    const auto alone = run_line("distributed_train --data data --max-train-steps 1 -mf a" + shape,
+                                {"",
+                                 {{"RANK", "0"},
+                                  {"WORLD_SIZE", "1"},
+                                  {"MASTER_ADDR", "localhost"},
+                                  {"MASTER_PORT", "29500"}},
+                                 scratch / ""});
+    CHECK_MESSAGE(alone.code == 0, alone.err);
+}
+
+TEST_CASE("a rank 0 that cannot start tells ranks that do not know their local ranks") {
+    const ScratchFolder scratch;
+    prepare(scratch);
+    const auto run = two_by_variables(scratch / "", ";--n-heads 3", ";--n-heads 3",
+                                      {{"MASTER_ADDR", "127.0.0.1"}});
+    CHECK_MESSAGE(run.code == 22, run.err);
+    CHECK(count(run.err, "\n") == 1);
+}
+
+TEST_CASE("the local rank may be an argument, before or behind the program's name") {
+    const ScratchFolder scratch;
+    prepare(scratch);
+    const auto run = two_by_variables(scratch / "", ";--local_rank=0", ";--local-rank 1",
+                                      {{"MASTER_ADDR", "127.0.0.1"}});
+    CHECK_MESSAGE(run.code == 0, run.err);
+    std::filesystem::remove_all(scratch / "m");
+    const std::string train = " distributed_train --data data --max-train-steps 1 -mf m" + shape;
+    const Variables rank = {{"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "1"}};
+    CHECK(run_line("lockstep --local_rank=0" + train, {"", rank, scratch / ""}).code == 0);
+    const auto wrong = run_line("lockstep --local-rank=3" + train, {"", rank, scratch / ""});
+    CHECK(wrong.code == 2);
+    CHECK(contains(wrong.err, "--local-rank 3 contradicts torchrun, which says LOCAL_RANK=0"));
+    std::filesystem::remove_all(scratch / "m");
+    const auto launched = run_line("distributed_launch --nproc-per-node 2 --use-env false" + train,
+                                   {"", {}, scratch / ""});
+    CHECK_MESSAGE(launched.code == 0, launched.err);
+    CHECK(contains(launched.out, "on 2 ranks"));
+}
+
+TEST_CASE("programs that start their own ranks do so in a shell that is a task of a step") {
+    const ScratchFolder scratch;
+    prepare(scratch);
+    const std::string train = " --data data --max-train-steps 1 -mf ";
+    const auto trains = [&](const std::string& line, const Variables& variables, int ranks) {
+        CAPTURE(line);
+        const auto run = run_line(line, {"", variables, scratch / ""});
+        CHECK_MESSAGE(run.code == 0, run.err);
+        CHECK(contains(run.out, "on " + std::to_string(ranks) + " rank"));
+    };
+    const Variables left_over = {{"PMIX_NAMESPACE", "job"},
+                                 {"PMIX_RANK", "1"},
+                                 {"PMIX_SERVER_URI2", "a.0;tcp4://127.0.0.1:1"},
+                                 {"OMPI_COMM_WORLD_SIZE", "4"},
+                                 {"OMPI_COMM_WORLD_RANK", "3"},
+                                 {"TORCHELASTIC_RUN_ID", "outer"},
+                                 {"PET_NPROC_PER_NODE", "7"}};
+    trains("train" + train + "a" + shape, step_shell, 1);
+    trains("multiprocessing_train --distributed-world-size 2" + train + "b" + shape, step_shell, 2);
+    trains("distributed_launch --nproc-per-node 2 distributed_train" + train + "c" + shape,
+           step_shell, 2);
+    trains("distributed_launch --nproc-per-node 1 multiprocessing_train --world-size 2" + train +
+               "d" + shape,
+           step_shell + left_over, 2);
+    trains("train" + train + "e" + shape, left_over, 1);
+}
+
+TEST_CASE("a program of one rank that a launcher started twice says which one to type") {
+    const ScratchFolder scratch;
+    const std::string words = " --data data -mf " + (scratch / "m") + " --num-epochs 1";
+    const auto refused = [&](const std::string& line, const Variables& variables,
+                             const std::string& said) {
+        CAPTURE(line);
+        const auto run = run_line(line, {"", variables, ""});
+        CHECK(run.code == 2);
+        CHECK_MESSAGE(contains(run.err, said), run.err);
+        CHECK(count(run.err, "\n") == 1);
+    };
+    const Variables ranks = {{"RANK", "0"}, {"LOCAL_RANK", "0"}, {"WORLD_SIZE", "2"}};
+    Variables step = step_shell;
+    step.erase("SLURM_PTY_PORT");
+    refused("train" + words, {{"OMPI_COMM_WORLD_SIZE", "2"}},
+            "2 ranks were started: type distributed_train");
+    refused("train_model" + words, ranks, "2 ranks were started: type distributed_train");
+    refused("multiprocessing_train" + words, step, "4 ranks were started: type distributed_train");
+    refused("eval_model -mf none", ranks, "2 ranks were started: type distributed_eval");
+    refused("multiprocessing_eval -mf none", ranks, "2 ranks were started: type distributed_eval");
+    refused("lockstep ladder --data none", ranks, "2 ranks were started, and its runs");
+    CHECK(run_line("train --help", {"", ranks, ""}).code == 0);
+    CHECK_FALSE(std::filesystem::exists(scratch / "m"));
+    const auto mpi = run_line("mpirun --allow-run-as-root --oversubscribe -np 2 " +
+                              program_path("lockstep") + " train" + words);
+    CHECK(mpi.code == 2);
+    CHECK(contains(mpi.err, "2 ranks were started: type distributed_train"));
+}
+
+TEST_CASE("two launches at torchrun's localhost:0 do not collide") {
+    const ScratchFolder scratch;
+    prepare(scratch);
+    const std::string launch =
+        "distributed_launch --rdzv-backend=c10d --rdzv-endpoint=localhost:0 --nnodes=1 "
+        "--nproc-per-node=2 distributed_train --data data --max-train-steps 2" +
+        shape + " -mf ";
+    const auto run = run_program({"bash", "-c",
+                                  "export PATH=$(dirname $(readlink /proc/$PPID/exe)):$PATH; " +
+                                      launch + "a & one=$!; " + launch + "b && wait $one"},
+                                 {"", {}, scratch / ""});
+    CHECK_MESSAGE(run.code == 0, run.err);
+    CHECK(count(run.out, "on 2 ranks") == 2);
 }

@@ -11,34 +11,15 @@
 #include "launcher/torchrun/stream_sinks.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/launcher/torchrun/parsed_launch.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;
 using namespace lockstep::tests;
-using Words = std::vector<std::string>;
 
 namespace {
-
-constexpr HostResources eight_cores{8, 0};
-
-LaunchPlan plan_of(const Words& words, const comm::Environment& environment = {},
-                   const HostResources& host = eight_cores) {
-    const auto plan = parse_launch(words, environment, host);
-    REQUIRE(plan.has_value());
-    return *plan;
-}
-
-std::string refusal(const Words& words, const comm::Environment& environment = {}) {
-    try {
-        parse_launch(words, environment, eight_cores);
-    } catch (const Error& error) {
-        CHECK(error.kind() == ErrorKind::config);
-        return error.what();
-    }
-    return "";
-}
 
 int lines_of(const std::string& text) {
     return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
@@ -102,6 +83,9 @@ TEST_CASE("Python scripts and modules are started by Python") {
     const auto ranks = launched_ranks(
         plan_of({"--use-env", "--nproc-per-node", "2", "--use_env=false", "b.py", "x"}), 0, {});
     CHECK(ranks[1].command == Words{"python3", "-u", "b.py", "x", "--local-rank=1"});
+    CHECK(plan_of({"--use_env", "false", "prog"}).local_rank_by == LocalRankBy::own_argument);
+    CHECK(plan_of({"--use-env", "true", "prog"}).command == Words{"prog"});
+    CHECK(plan_of({"--use-env", "true"}).command == Words{"true"});
 }
 
 TEST_CASE("a wrong request is refused in one line that names the option") {
