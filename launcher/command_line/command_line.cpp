@@ -39,7 +39,6 @@ struct Setting {
     const Option* option;
     std::vector<std::string> values;
     std::string where;
-    Word::Value last = Word::Value::none;
 };
 using Settings = std::map<std::string, Setting>;  // the key is the option's long name
 
@@ -84,6 +83,10 @@ Index index_of(const std::vector<OptionTable>& tables) {
     return index;
 }
 
+bool is_list(const Option& option) {
+    return option.arity == Arity::many || option.arity == Arity::line;
+}
+
 bool looks_like_option(const std::string& word, const Index& index) {
     if (word.size() < 2 || word[0] != '-') return false;
     if (word[1] == '-') return true;
@@ -108,9 +111,9 @@ Word split_word(const std::string& typed) {
     throw Error(ErrorKind::config, typed + ": needs a value");
 }
 
-// An option of texts may be meant to have the next word, which begins with a dash.
-[[noreturn]] void missing(const Word& word, const Option& option, const std::string& next) {
-    if (option.repetition == Repetition::adds && next.starts_with("-"))
+// A list of texts may be meant to have the next word, which begins with a dash and is no option.
+[[noreturn]] void missing(const Word& word, const std::string& next, const Index& index) {
+    if (next.starts_with("-") && !index.contains(split_word(next).name))
         throw Error(ErrorKind::config, word.typed +
                                            ": needs a value; one that begins with a dash "
                                            "is given behind an equals sign: " +
@@ -145,12 +148,9 @@ private:
         const Option& option = find_option(word.typed, word.name, index_);
         Setting& setting = settings_[option.name];
         setting.option = &option;
-        // A repeated option replaces the earlier one, also for most lists, as in argparse. Only the
-        // values after equals signs, which may begin with dashes, form one list.
-        const bool goes_on = option.repetition == Repetition::adds ||
-                             (word.has == Word::Value::attached && setting.last == word.has);
-        if (!goes_on) setting.values.clear();
-        setting.last = word.has;
+        // A repeated option replaces the earlier one, and a repeated list goes on. In argparse it
+        // is replaced, too, and what was typed first is lost without a word.
+        if (!is_list(option)) setting.values.clear();
         for (std::string& value : values_of(word, option)) setting.values.push_back(value);
     }
 
@@ -160,6 +160,11 @@ private:
             return {word.value};
         }
         if (option.arity == Arity::flag) return {next_is_bool() ? args_[++at_] : "true"};
+        if (option.arity == Arity::line) {
+            if (at_ + 1 >= args_.size() || args_[at_ + 1].empty() || args_[at_ + 1] == "--")
+                missing(word.typed);
+            return {args_[++at_]};
+        }
         if (option.arity == Arity::one) {
             if (at_ + 1 >= args_.size() || args_[at_ + 1].empty() ||
                 args_[at_ + 1].starts_with("--"))
@@ -170,7 +175,7 @@ private:
         while (at_ + 1 < args_.size() && !looks_like_option(args_[at_ + 1], index_)) {
             values.push_back(args_[++at_]);
         }
-        if (values.empty()) missing(word, option, at_ + 1 < args_.size() ? args_[at_ + 1] : "");
+        if (values.empty()) missing(word, at_ + 1 < args_.size() ? args_[at_ + 1] : "", index_);
         return values;
     }
 
@@ -228,7 +233,7 @@ void add_config(const std::string& path, const Index& index, Settings& settings)
 
 // Several lines of a file are the values of a list. The last line counts for any other option.
 std::vector<std::string> meant_values(const Setting& setting) {
-    if (setting.option->arity == Arity::many) return setting.values;
+    if (is_list(*setting.option)) return setting.values;
     return {setting.values.back()};
 }
 

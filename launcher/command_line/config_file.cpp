@@ -89,6 +89,34 @@ private:
     std::size_t at_ = 0;
 };
 
+// Other files of settings have names with a colon, in quotes, in braces or behind a dash.
+bool is_name(const std::string& name) {
+    return !name.empty() && name.find_first_of(":{[\"") == std::string::npos;
+}
+
+std::string without_quotes(std::string text) {
+    std::erase_if(text, [](char c) { return c == '"' || c == '\'' || c == ','; });
+    return trimmed(text);
+}
+
+// Says how a line of another format is written here.
+std::string hint(const std::string& text) {
+    const std::string line = trimmed(text);
+    const bool json = line.starts_with('{') || line.starts_with('"') || line.starts_with('}');
+    const auto colon = line.find(':');
+    const bool pair =
+        colon != std::string::npos && colon > 0 && (json || line.find_first_of(" \t=") > colon);
+    if (!json && !pair && line != "---" && !line.starts_with("- ")) return ", as `batchsize = 16`";
+    std::string name = without_quotes(line.substr(0, colon));
+    if (name.starts_with('{')) name = trimmed(name.substr(1));
+    const std::string value =
+        pair ? without_quotes(line.substr(colon + 1, line.find_first_of(",}#", colon) - colon - 1))
+             : "";
+    const bool whole = pair && !name.empty() && !value.empty() && value.front() != '{';
+    return ", and looks like " + std::string(json ? "JSON" : "YAML") + ": write `" +
+           (whole ? shown(name) + " = " + shown(value) : "batchsize = 16") + "`";
+}
+
 std::string quoted(const std::string& value) {
     std::string text = "\"";
     for (const char c : value) {
@@ -141,9 +169,9 @@ std::vector<ConfigLine> read_config_lines(const std::string& text, const std::st
         if (bare(line).empty()) continue;
         const std::size_t equals = line.find('=');
         std::string name = trimmed(line.substr(0, equals));
-        if (equals == std::string::npos || name.empty())
-            throw Error(ErrorKind::config,
-                        where + "'" + shown(trimmed(line)) + "' is not a line `name = value`");
+        if (equals == std::string::npos || !is_name(name))
+            throw Error(ErrorKind::config, where + "'" + shown(trimmed(line)) +
+                                               "' is not a line `name = value`" + hint(line));
         std::replace(name.begin(), name.end(), '_', '-');
         lines.push_back({number, name, Value(line.substr(equals + 1), where).read()});
     }

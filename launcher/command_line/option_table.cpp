@@ -115,13 +115,6 @@ void OptionTable::add(const std::string& names, Arity arity, std::string placeho
                         .instead = ""});
 }
 
-void OptionTable::add_repeated(const std::string& names, const std::string& placeholder,
-                               const std::string& help,
-                               std::function<void(const std::vector<std::string>&)> assign) {
-    add(names, Arity::many, placeholder, help, "", std::move(assign));
-    options_.back().repetition = Repetition::adds;
-}
-
 void OptionTable::refuse_all(const std::string& instead) {
     for (Option& option : options_) option.instead = instead;
 }
@@ -143,6 +136,12 @@ void OptionTable::texts(const std::string& names, std::vector<std::string>& targ
     std::string shown;
     for (const std::string& word : target) shown += (shown.empty() ? "" : " ") + word;
     add(names, Arity::many, placeholder, help, shown,
+        [&target](const auto& given) { target = given; });
+}
+
+void OptionTable::lines(const std::string& names, std::vector<std::string>& target,
+                        const std::string& placeholder, const std::string& help) {
+    add(names, Arity::line, placeholder, help, "",
         [&target](const auto& given) { target = given; });
 }
 

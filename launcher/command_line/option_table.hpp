@@ -12,10 +12,9 @@
 
 namespace lockstep::launcher {
 
-enum class Arity { flag, one, many };
-// What an option does that is given again: its values take the place of the earlier ones, as in
-// argparse, or are added to them.
-enum class Repetition { replaces, adds };
+// many: a list of words. line: one word, which may begin with dashes; the option may be repeated,
+// and then has a list, too.
+enum class Arity { flag, one, many, line };
 
 // An option has a long name, ParlAI's short forms (without dashes), and a function that stores its
 // value.
@@ -27,7 +26,6 @@ struct Option {
     std::string help;
     std::string default_text;
     std::function<void(const std::vector<std::string>&)> assign;  // throws a config error
-    Repetition repetition = Repetition::replaces;
     std::string instead;  // not empty: the option is refused; this text says what to do instead
 };
 
@@ -55,7 +53,12 @@ public:
     // Accepts 0 to a million seconds, which fit 32 bits in milliseconds, with what is added to
     // them.
     void seconds(const std::string& names, double& target, const std::string& help);
+    // A repeated option adds to the list.
     void texts(const std::string& names, std::vector<std::string>& target,
+               const std::string& placeholder, const std::string& help);
+    // Takes the next word, also if it looks like an option. The words of a repeated option form a
+    // list.
+    void lines(const std::string& names, std::vector<std::string>& target,
                const std::string& placeholder, const std::string& help);
     // Accepts a number in [smallest, largest]; the error message names the limits. `largest` is
     // above any practical value, but small enough that sums and products of such numbers do not
@@ -99,11 +102,6 @@ public:
     // Adds an option of any other type.
     void add(const std::string& names, Arity arity, std::string placeholder, std::string help,
              std::string default_text, std::function<void(const std::vector<std::string>&)> assign);
-
-    // Adds an option that takes one value or several, and of which all count if it is given again.
-    void add_repeated(const std::string& names, const std::string& placeholder,
-                      const std::string& help,
-                      std::function<void(const std::vector<std::string>&)> assign);
 
     // These two functions refuse options. `instead` says what to do instead of giving them to this
     // program.

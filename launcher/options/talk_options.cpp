@@ -55,22 +55,21 @@ OptionTable context_table(RunConfig& config) {
 
 OptionTable stop_table(RunConfig& config) {
     OptionTable table("Ends of replies");
-    table.add_repeated("stop", "TEXT...",
-                       "a reply ends before this text; may be given several times. \\n is a line "
-                       "feed, \\t a tab, \\\\ a backslash",
-                       [&stops = config.talk.stops](const auto& given) {
-                           stops.clear();
-                           for (const std::string& text : given) stops.push_back(stop_text(text));
-                       });
+    table.add("stop", Arity::many, "TEXT...",
+              "a reply ends before this text; may be given several times. \\n is a line "
+              "feed, \\t a tab, \\\\ a backslash",
+              "", [&stops = config.talk.stops](const auto& given) {
+                  stops.clear();
+                  for (const std::string& text : given) stops.push_back(stop_text(text));
+              });
     return table;
 }
 
 OptionTable prompt_table(RunConfig& config) {
     TalkConfig& t = config.talk;
     OptionTable table("Prompts and replies");
-    table.add_repeated("prompt", "TEXT...",
-                       "a prompt, in place of --input; may be given several times",
-                       [&prompts = t.prompts](const auto& given) { prompts = given; });
+    table.texts("prompt", t.prompts, "TEXT...",
+                "a prompt, in place of --input; may be given several times");
     table.text("input", t.input, "FILE", "prompts (default: standard input)");
     table.choice<PromptFormat>(
         "format", t.format,

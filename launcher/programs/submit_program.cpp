@@ -12,6 +12,7 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/programs/stop_time.hpp"
 #include "launcher/rank/given_secret.hpp"
+#include "launcher/slurm/sbatch_line.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/core/error.hpp"
@@ -45,8 +46,8 @@ std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
     OptionTable size("Size");
     constexpr std::uint64_t max_nodes = 1 << 16, max_tasks = 1 << 12;
     size.integer("nodes,N", job.nodes, "hosts", 1, max_nodes);
-    size.integer("ntasks-per-node,tasks-per-node", job.tasks_per_node, "ranks on each host", 1,
-                 max_tasks);
+    size.integer("ntasks-per-node,tasks-per-node", job.tasks_per_node,
+                 "ranks on each host (default: one for each GPU that is asked for)", 1, max_tasks);
     size.integer("cpus-per-task,c", job.cpus_per_task, "cores of a rank (0: the cluster's default)",
                  0);
     size.text("gpus-per-node", job.gpus_per_node, "[KIND:]N", "GPUs of each host");
@@ -60,12 +61,15 @@ std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
     queue.text("constraint,C", job.constraint, "LIST", "features that the hosts must have");
     queue.text("output,o", job.output, "FILE", "of all ranks; %x is the name, %j the number");
     OptionTable run("Run");
+    queue.lines("sbatch", job.sbatch_lines, "OPTION",
+                "another option of sbatch, as --gres=gpu:4; may be repeated");
     run.text("signal", texts.signal, "USR1@SECONDS|off",
              "so long before the limit the ranks stop at a checkpoint (default: USR1@120, and off "
              "for programs that may not heed it)");
     run.flag("requeue", texts.requeue, "stopped so, the job queues itself once more and continues");
     run.text("mpi", job.mpi, "KIND", "srun's --mpi, as pmix or none (default: the cluster's)");
-    run.texts("setup", job.setup, "LINE", "lines of shell before the ranks start, as module load");
+    run.texts("setup", job.setup, "LINE...",
+              "lines of shell before the ranks start, as module load; may be repeated");
     run.text("script", options.script_file, "FILE", "where to write (default: NAME.sbatch)");
     run.flag("dry-run", options.dry_run, "print the script, and neither write nor submit it");
     return {size, queue, run};
@@ -116,6 +120,40 @@ std::optional<Checked> check_command(const SlurmJob& job) {
                                            " ranks, --nodes times --ntasks-per-node; leave it out");
     (void)given_secret(*config);  // which the script's ranks will take
     return Checked{task, std::move(*config)};
+}
+
+// These programs are one rank each, with a GPU of its own.
+bool is_rank(const std::string& program) {
+    return program.starts_with("distributed_") && program != "distributed_launch";
+}
+
+// Refuses ranks that would find no GPU of their own, and returns a warning of GPUs without a rank.
+std::string compare_with_gpus(const SlurmJob& job, int gpus, const RunConfig& config) {
+    if (config.device == DeviceChoice::cpu) return "";
+    const std::string both = std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs") +
+                             " of each host for " + std::to_string(job.tasks_per_node) +
+                             (job.tasks_per_node == 1 ? " rank" : " ranks");
+    if (job.tasks_per_node > gpus && !config.gpu.allow_shared)
+        throw Error(ErrorKind::config, "--ntasks-per-node " + std::to_string(job.tasks_per_node) +
+                                           ": there are " + both + ": give --ntasks-per-node " +
+                                           std::to_string(gpus) +
+                                           ", or --allow-shared-gpu or --device cpu behind --");
+    if (job.tasks_per_node >= gpus) return "";
+    return "warning: there are " + both + ", and the others are idle: " +
+           (is_rank(lockstep_program(job.command)) ? "leave --ntasks-per-node out"
+                                                   : "start distributed_train");
+}
+
+// Elements of an array that run one after the other continue each other's training.
+std::string warning_of_array(const SlurmJob& job) {
+    for (const std::string& line : job.sbatch_lines) {
+        const bool array = line.starts_with("--array") || line.starts_with("-a");
+        if (array && !line.ends_with("%1"))
+            return "warning: --sbatch " + shown(line) +
+                   ": its elements would run in one -mf at the same time; write %1 behind the "
+                   "numbers for one after the other";
+    }
+    return "";
 }
 
 // A script that a person wrote is not replaced.
@@ -175,10 +213,15 @@ SubmitOptions parse_submit(const std::vector<std::string>& args) {
     options.job.warning_s =
         texts.signal.empty() ? usual_warning_s(line.rest) : seconds_of_warning(texts.signal);
     check(options.job);
+    const auto gpus = gpus_of_host(options.job);
+    if (gpus && !line.given.contains("ntasks-per-node") && is_rank(lockstep_program(line.rest)))
+        options.job.tasks_per_node = *gpus;
     const auto checked = check_command(options.job);
     if (!checked) return options;
     const RunConfig& run_config = checked->config;
     options.warnings = {warning_of_absent_data(run_config)};
+    if (gpus) options.warnings.push_back(compare_with_gpus(options.job, *gpus, run_config));
+    options.warnings.push_back(warning_of_array(options.job));
     if (checked->task != Task::train) return options;
     options.job.model_folder = run_config.model_file;
     options.warnings.push_back(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/slurm/sbatch_script.hpp"
 
+#include "launcher/slurm/sbatch_line.hpp"
 #include "launcher/text/shell_word.hpp"
 
 namespace lockstep::launcher {
@@ -36,6 +37,8 @@ void add_settings(std::string& script, const SlurmJob& spec) {
     setting(script, "mem", spec.memory);
     setting(script, "time", spec.time);
     setting(script, "output", spec.output);
+    for (const std::string& line : spec.sbatch_lines)
+        script += "#SBATCH " + sbatch_line(line) + "\n";
 }
 
 void add_end(std::string& script, const SlurmJob& spec) {

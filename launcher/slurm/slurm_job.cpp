@@ -5,6 +5,7 @@
 #include <cctype>
 #include <regex>
 
+#include "launcher/slurm/sbatch_line.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 
@@ -75,6 +76,8 @@ void check(const SlurmJob& spec) {
     for (const std::string& line : spec.setup) {
         if (line.find('\n') != std::string::npos) refuse("--setup", line, "one line of shell");
     }
+    for (const std::string& line : spec.sbatch_lines) (void)sbatch_line(line);
+    (void)gpus_of_host(spec);
     if (spec.command.empty()) {
         throw Error(ErrorKind::config,
                     "name what the job runs behind --: submit [options] -- distributed_train ...");

@@ -24,9 +24,10 @@ struct SlurmJob {
     std::string mpi;      // srun --mpi=
     int warning_s = 120;  // USR1 comes this long before the time limit; 0: never
     AtTimeLimit at_time_limit = AtTimeLimit::stop;
-    std::string model_folder;          // of a run that trains; empty: not known
-    std::vector<std::string> setup;    // shell lines that run before the ranks start
-    std::vector<std::string> command;  // command of each rank
+    std::string model_folder;               // of a run that trains; empty: not known
+    std::vector<std::string> sbatch_lines;  // options of sbatch that have no field here
+    std::vector<std::string> setup;         // shell lines that run before the ranks start
+    std::vector<std::string> command;       // command of each rank
 };
 
 // Throws a config error that names the option which sbatch would refuse or misread.

@@ -85,8 +85,8 @@ TEST_CASE("a byte order mark at the beginning is no part of a name") {
 
 TEST_CASE("a line that cannot be read is named with its file and number") {
     CHECK(refusal("batchsize = 8\nbatch size 8\n") ==
-          "c.ini:2: 'batch size 8' is not a line `name = value`");
-    CHECK(refusal(" = 8") == "c.ini:1: '= 8' is not a line `name = value`");
+          "c.ini:2: 'batch size 8' is not a line `name = value`, as `batchsize = 16`");
+    CHECK(refusal(" = 8") == "c.ini:1: '= 8' is not a line `name = value`, as `batchsize = 16`");
     CHECK(refusal("[train]").starts_with("c.ini:1: '[train]' is not a line"));
     CHECK(refusal("data = \"a") == "c.ini:1: the closing \" is missing");
     CHECK(refusal("data = \"a\\") ==
@@ -96,6 +96,30 @@ TEST_CASE("a line that cannot be read is named with its file and number") {
     CHECK(refusal("data = 'a") == "c.ini:1: the closing ' is missing");
     CHECK(refusal("data = \"a\" b") ==
           "c.ini:1: 'b' behind the closing quote; a comment begins with #");
+}
+
+TEST_CASE("files of YAML and JSON are recognised, and their line is written as one of these") {
+    const std::string yaml = " is not a line `name = value`, and looks like YAML: write ";
+    const std::string json = " is not a line `name = value`, and looks like JSON: write ";
+    CHECK(refusal("learningrate: 1e-3") ==
+          "c.ini:1: 'learningrate: 1e-3'" + yaml + "`learningrate = 1e-3`");
+    CHECK(refusal("delimiter: \"a=b\"  # c").ends_with(yaml + "`delimiter = a=b`"));
+    CHECK(refusal("---\na: 1").ends_with(yaml + "`batchsize = 16`"));
+    CHECK(refusal("data:\n  - a").ends_with(yaml + "`batchsize = 16`"));
+    CHECK(refusal("- a").ends_with(yaml + "`batchsize = 16`"));
+    CHECK(refusal("{").ends_with(json + "`batchsize = 16`"));
+    CHECK(refusal("{\"batchsize\": 8, \"x\": 1}").ends_with(json + "`batchsize = 8`"));
+    CHECK(refusal("  \"model-file\": \"m\",").ends_with(json + "`model-file = m`"));
+    CHECK(value_of("data = C:/x") == "C:/x");
+    CHECK(value_of("model_file = {a}") == "{a}");
+}
+
+TEST_CASE("a repeated list goes on, and any other repeated option replaces the earlier one") {
+    Texts texts;
+    parse_command_line({"--many", "a", "b", "--one=x", "--many=-c", "--one", "y", "--many", "d"},
+                       texts.tables);
+    CHECK(texts.many == std::vector<std::string>{"a", "b", "-c", "d"});
+    CHECK(texts.one == "y");
 }
 
 TEST_CASE("plain values are written without quotes") {
@@ -152,7 +176,8 @@ TEST_CASE("what is wrong in a file of options is named with the file and the lin
     CHECK(run("config = other.ini\n") ==
           "train: " + path + ":1: config: a file names no other file\n");
     CHECK(run("batchsize 8\n") ==
-          "train: " + path + ":1: 'batchsize 8' is not a line `name = value`\n");
+          "train: " + path +
+              ":1: 'batchsize 8' is not a line `name = value`, as `batchsize = 16`\n");
 }
 
 TEST_CASE("a folder whose name has a comment sign is the one that a dumped run trains in") {

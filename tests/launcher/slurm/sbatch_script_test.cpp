@@ -148,6 +148,92 @@ TEST_CASE("what sbatch would refuse or misread is refused, by the option's name"
     }
 }
 
+TEST_CASE("any other option of sbatch is a line of its own, and takes part in what is checked") {
+    const auto lines = [](const std::vector<std::string>& given) {
+        SlurmJob spec = job();
+        spec.sbatch_lines = given;
+        check(spec);
+        const std::string script = sbatch_script(spec);
+        std::string found;
+        for (const std::string& line : given) {
+            const auto at = script.find("#SBATCH " + line.substr(0, line.find_first_of("= ")));
+            REQUIRE(at != std::string::npos);
+            found += script.substr(at + 8, script.find('\n', at) - at - 8) + "|";
+        }
+        return found;
+    };
+    CHECK(lines({"--gres=gpu:a100:4", "--exclusive", "-D /scratch"}) ==
+          "--gres=gpu:a100:4|--exclusive|-D /scratch|");
+    CHECK(lines({"--mail-type=END,FAIL", "--array=1-4%1"}) ==
+          "--mail-type=END,FAIL|--array=1-4%1|");
+    CHECK(lines({"--comment=two words #7"}) == "--comment=\"two words #7\"|");
+    CHECK(lines({"--comment='two words'"}) == "--comment='two words'|");
+    CHECK(lines({"--exclude n[1-3] --dependency=afterok:7"}) ==
+          "--exclude n[1-3] --dependency=afterok:7|");
+    const auto wrong = [](const std::string& line) {
+        SlurmJob spec = job();
+        spec.sbatch_lines = {line};
+        return refusal(spec);
+    };
+    for (const std::string& line :
+         {std::string("gres=gpu:4"), std::string(), std::string("--"), std::string("--a\nrm x"),
+          std::string("--comment=\"x"), std::string("--a\r"), std::string("#SBATCH --a")})
+        CHECK(wrong(line).starts_with("--sbatch '"));
+    CHECK(wrong("--nodes=2") == "--sbatch '--nodes=2': --nodes is submit's to write: give --nodes");
+    CHECK(wrong("-N2").find("give --nodes") != std::string::npos);
+    CHECK(wrong("--exclusive -t 5").find("give --time") != std::string::npos);
+    CHECK(wrong("-n 8").find("--nodes and --ntasks-per-node") != std::string::npos);
+    CHECK(wrong("--signal=USR1@9").find("give --signal") != std::string::npos);
+    SlurmJob twice = job();
+    twice.gpus_per_node = "4";
+    twice.sbatch_lines = {"--gres=gpu:4"};
+    CHECK(refusal(twice).find("both ask for GPUs") != std::string::npos);
+}
+
+TEST_CASE("the tasks of distributed_train follow the GPUs, however they are asked for") {
+    const std::string run = " -- distributed_train --data d -mf m --num-epochs 1";
+    const auto tasks = [&](const std::string& words, const std::string& command) {
+        return parse_submit(words_of(words + command)).job.tasks_per_node;
+    };
+    CHECK(tasks("-N 2 --gpus-per-node 4", run) == 4);
+    CHECK(tasks("--gpus-per-node a100:8", run) == 8);
+    CHECK(tasks("--sbatch --gres=gpu:4", run) == 4);
+    CHECK(tasks("--sbatch=--gres=gpu:a100:2,gpu:v100:2,nvme:1", run) == 4);
+    CHECK(tasks("--sbatch --gres=gpu", run) == 1);
+    CHECK(tasks("-N 2 --sbatch --gpus=8", run) == 4);
+    CHECK(tasks("-N 2 --sbatch --gpus=7", run) == 1);
+    CHECK(tasks("--sbatch --exclusive", run) == 1);
+    CHECK(tasks("--gpus-per-node 4 --ntasks-per-node 2", run) == 2);
+    CHECK(tasks("--gpus-per-node 4", " -- distributed_launch --nproc-per-node 4 train.py") == 1);
+    CHECK(tasks("--gpus-per-node 4", " -- distributed_eval -mf m --data d") == 4);
+    const auto warnings = [&](const std::string& words, const std::string& command) {
+        std::string all;
+        for (const auto& one : parse_submit(words_of(words + command)).warnings) all += one + "\n";
+        return all;
+    };
+    CHECK(warnings("--gpus-per-node 4 --ntasks-per-node 2", run)
+              .find("4 GPUs of each host for 2 ranks, and the others are idle") !=
+          std::string::npos);
+    CHECK(warnings("--gpus-per-node 4", " -- train --data d -mf m --num-epochs 1")
+              .find("start distributed_train") != std::string::npos);
+    CHECK(warnings("--gpus-per-node 4", run).find("idle") == std::string::npos);
+    CHECK(warnings("--sbatch --array=1-4", run).find("write %1") != std::string::npos);
+    CHECK(warnings("--sbatch --array=1-4%1", run).find("%1") == std::string::npos);
+    const std::string many = "--gpus-per-node 4 --ntasks-per-node 8";
+    CHECK_THROWS_WITH_AS(tasks(many, run), doctest::Contains("give --ntasks-per-node 4"), Error);
+    CHECK(tasks(many, run + " --allow-shared-gpu") == 8);
+    CHECK(tasks(many, run + " --device cpu") == 8);
+}
+
+TEST_CASE("--setup and --sbatch may be repeated, and all of them are in the script") {
+    const auto spec =
+        parse_submit({"--setup", "module load a", "--setup=export B=1", "--setup", "c", "d",
+                      "--sbatch", "--exclusive", "--sbatch", "--gres=gpu:1", "--", "hostname"})
+            .job;
+    CHECK(spec.setup == std::vector<std::string>{"module load a", "export B=1", "c", "d"});
+    CHECK(spec.sbatch_lines == std::vector<std::string>{"--exclusive", "--gres=gpu:1"});
+}
+
 TEST_CASE("Lockstep's own programs are known by every way to type them") {
     CHECK(lockstep_program({"distributed_train", "-bs"}) == "distributed_train");
     CHECK(lockstep_program({"/usr/bin/distributed_train"}) == "distributed_train");
