@@ -120,10 +120,10 @@ TEST_CASE_FIXTURE(Models, "the files of a new model are on disk before config.js
 TEST_CASE_FIXTURE(Models,
                   "files in a new model's folder that are not the program's are left alone") {
     std::filesystem::create_directory(model);
-    write_text(model + "/notes.txt", "not the program's");
+    write_text(model + "/notes.log", "not the program's");
     const auto lines = logged("--max-train-steps 1", scratch.path());
     CHECK(std::ranges::count(lines, "- synced " + model + "/tokenizer.json") == 1);
-    CHECK(std::ranges::count(lines, "- synced " + model + "/notes.txt") == 0);
+    CHECK(std::ranges::count(lines, "- synced " + model + "/notes.log") == 0);
 }
 
 TEST_CASE_FIXTURE(Models, "a state is saved once") {
