@@ -15,6 +15,7 @@
 #include "launcher/evaluate/unigram.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/batching.hpp"
+#include "launcher/rank/cores_notice.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/given_secret.hpp"
 #include "launcher/rank/loaded_model.hpp"
@@ -110,6 +111,12 @@ std::unique_ptr<LoadedModel> read_weights(const RunConfig& config, Job& job,
     return loaded;
 }
 
+TakenCoresNotice watch_cores(const RunConfig& config, const Job& job) {
+    return cores_notice(job.device, job.rank_info, [&config](const std::string& line) {
+        if (!config.quiet) warn_of_taken_cores(line);
+    });
+}
+
 }  // namespace
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
@@ -124,13 +131,15 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const auto read = read_weights(config, job, rank_info);
     LoadedModel& loaded = *read;
     comm::RankProgress* watched = nullptr;
+    TakenCoresNotice cores = watch_cores(config, job);
     const EvaluatorParts parts{config,
                                loaded.config(),
                                loaded.model(),
                                loaded.tokenizer(),
                                *job.communicator,
                                0,
-                               [&watched] {
+                               [&watched, &cores] {
+                                   cores.look();
                                    if (watched != nullptr) watched->move_on();
                                }};
     const auto evaluator = open_evaluators(

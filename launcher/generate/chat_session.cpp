@@ -33,9 +33,14 @@ ChatSession::ChatSession(const RunConfig& config)
     : settings_(config.talk),
       null_if_empty_(learnt_dialogues(config.model_file)),
       longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
-      loaded_(config.model_file, config.checkpoint, lone_device(config)),
+      device_(lone_device(config)),
+      loaded_(config.model_file, config.checkpoint, device_),
       replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config),
-               StopTexts(loaded_.tokenizer(), config.talk.stops)) {}
+               StopTexts(loaded_.tokenizer(), config.talk.stops)),
+      taken_cores_(
+          cores_notice(device_, comm::alone(), [quiet = config.quiet](const std::string& line) {
+              if (!quiet) warn_of_taken_cores(line);
+          })) {}
 
 std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>& turns) const {
     const data::Tokenizer& tokenizer = loaded_.tokenizer();
@@ -59,7 +64,10 @@ std::vector<std::vector<Reply>> ChatSession::ranked(
         if (longest_ <= 0 || std::ssize(context) <= longest_) continue;
         context.erase(context.begin(), context.end() - longest_);
     }
-    return replier_.ranked(seen, rows, contexts);
+    taken_cores_.look();
+    auto replies = replier_.ranked(seen, rows, contexts);
+    taken_cores_.look();
+    return replies;
 }
 
 std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row) {

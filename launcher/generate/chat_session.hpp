@@ -7,6 +7,7 @@
 
 #include "launcher/generate/reply_generator.hpp"
 #include "launcher/options/run_config.hpp"
+#include "launcher/rank/cores_notice.hpp"
 #include "launcher/rank/loaded_model.hpp"
 
 namespace lockstep::launcher {
@@ -17,7 +18,7 @@ void require_text(const std::string& text, const std::string& where);
 // Owns a model that replies to texts on this host.
 class ChatSession {
 public:
-    // Loads config.model_file.
+    // Loads config.model_file. Warnings go to standard error.
     explicit ChatSession(const RunConfig& config);
 
     // Returns the context of these turns as `prepare` makes it of a dialogue: the last
@@ -40,8 +41,10 @@ private:
     const TalkConfig settings_;
     const bool null_if_empty_;
     const std::int64_t longest_;  // maximum tokens of context; <= 0: the model's positions
+    const ComputeDevice device_;
     LoadedModel loaded_;
     ReplyGenerator replier_;
+    TakenCoresNotice taken_cores_;
 };
 
 }  // namespace lockstep::launcher

@@ -17,6 +17,7 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/plan/dry_traffic.hpp"
+#include "launcher/rank/cores_notice.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/finished_run.hpp"
 #include "launcher/train/metrics_first.hpp"
@@ -58,6 +59,22 @@ public:
 
 private:
     const train::FolderLock* lock_;
+};
+
+// Tells when other processes take the cores of this rank.
+class CoresObserver : public train::TrainingObserver {
+public:
+    CoresObserver(const RunConfig& config, const Job& job, Log& log)
+        : notice_(cores_notice(job.device, job.rank_info,
+                               [&config, &job, &log](const std::string& line) {
+                                   if (config.quiet) return;
+                                   const std::string warning = "warning: " + line;
+                                   job.rank_info.rank == 0 ? log.info(warning) : log.error(warning);
+                               })) {}
+    void on_step(const train::StepReport&) override { notice_.look(); }
+
+private:
+    TakenCoresNotice notice_;
 };
 
 }  // namespace
@@ -335,8 +352,10 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
                     *job_.communicator, log_);
     if (job_.device.gpu && job_.rank_info.size > 1) observers.add(nccl);
     KeptFolder kept(plan_.lock.get());
+    CoresObserver cores(config_, job_, log_);
     train::ObserverList events;
     events.add(kept);
+    events.add(cores);
     events.add(observers.entry());
     const std::string metrics_file =
         job_.rank_info.rank == 0 ? config_.model_file + "/metrics.jsonl" : "";
