@@ -57,7 +57,8 @@ void display(const DisplayOptions& options, std::ostream& out, std::ostream& not
         out << "   " << printable_lines(labels) << '\n';
     }
     out << printable(split.name) << ": " << shown << " of " << split.rows << " rows\n";
-    if (unknown) notes << delimiter_note(dataset, *tokenizer);
+    // Of rows that could not be shown nothing is explained.
+    if (unknown && out.flush()) notes << delimiter_note(dataset, *tokenizer);
 }
 
 std::string delimiter_note(const Dataset& dataset, const Tokenizer& tokenizer) {

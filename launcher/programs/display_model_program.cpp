@@ -61,7 +61,7 @@ void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, Lo
         }
         std::cout.flush();
     }
-    if (unknown) std::cerr << data::delimiter_note(dataset, loaded.tokenizer());
+    if (unknown && std::cout) std::cerr << data::delimiter_note(dataset, loaded.tokenizer());
 }
 
 }  // namespace
