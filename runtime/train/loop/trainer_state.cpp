@@ -21,9 +21,13 @@ nlohmann::json schedule_json(const ScheduleState& state) {
 }
 
 nlohmann::json validation_json(const ValidationState& state) {
-    return {{"best", optional_json(state.best)}, {"without_better", state.without_better},
-            {"last", optional_json(state.last)}, {"last_updates", state.last_updates},
-            {"last_epochs", state.last_epochs},  {"since_s", state.since_s}};
+    nlohmann::json json = {{"best", optional_json(state.best)},
+                           {"without_better", state.without_better},
+                           {"last_updates", state.last_updates},
+                           {"last_epochs", state.last_epochs}};
+    if (state.last) json["last"] = *state.last;
+    if (state.since_s > 0) json["since_s"] = state.since_s;
+    return json;
 }
 
 nlohmann::json scale_json(const kernels::LossScale& scale) {
