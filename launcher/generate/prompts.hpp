@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/text/text_chunks.hpp"
 #include "data/text/warnings.hpp"
 #include "launcher/options/run_config.hpp"
 

@@ -8,15 +8,15 @@ namespace lockstep::comm {
 
 std::optional<SlurmCores> slurm_cores(const Environment& environment) {
     const Variables variables(environment);
-    const std::string* job = variables.find("SLURM_JOB_ID");
-    if (job == nullptr) return std::nullopt;
+    const std::optional<std::string> job = variables.find("SLURM_JOB_ID");
+    if (!job) return std::nullopt;
     const bool in_step = in_slurm_step(variables);
     const std::string step = *job + (in_step ? "." + *variables.find("SLURM_STEP_ID") : "");
     // A batch script has the variable, too, but is no task: it starts tasks of that size. The ranks
     // of mpirun have those of the task that started all of them on this host.
     const bool is_task = in_step && !variables.has("OMPI_COMM_WORLD_SIZE");
-    const std::string* task = variables.find("SLURM_PROCID");
-    if (is_task && task != nullptr)
+    const std::optional<std::string> task = variables.find("SLURM_PROCID");
+    if (is_task && task)
         if (const auto count = variables.number("SLURM_CPUS_PER_TASK"); count.value_or(0) > 0)
             return SlurmCores{*count, "task " + *task + " of " + step};
     const auto count = variables.number("SLURM_CPUS_ON_NODE");

@@ -34,7 +34,7 @@ TEST_CASE(
     REQUIRE(sched_setaffinity(0, sizeof usable, &usable) == 0);
     REQUIRE(times);
     CHECK(times->cores == 1);
-    CHECK(times->idle_s * sysconf(_SC_CLK_TCK) == doctest::Approx(1500));
+    CHECK(times->idle_s * static_cast<double>(sysconf(_SC_CLK_TCK)) == doctest::Approx(1500));
     CHECK(times->own_s > 0);
     CHECK_FALSE(none);
 }
