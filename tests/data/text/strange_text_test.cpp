@@ -14,19 +14,19 @@ namespace {
 
 const std::string mark = "\xEF\xBB\xBF";
 
-Read read(const std::string& text, TextFormat format) {
+Read told_by(const std::string& text, TextFormat format) {
     ReadOptions options;
     options.format = format;
     return read_text(text, options);
 }
 
-Read parlai(const std::string& text) { return read(text, TextFormat::parlai); }
-Read fbdialog(const std::string& text) { return read(text, TextFormat::fbdialog); }
-Read jsonl(const std::string& text) { return read(text, TextFormat::jsonl); }
-Read messages(const std::string& text) { return read(text, TextFormat::messages); }
+Read told_by_parlai(const std::string& text) { return told_by(text, TextFormat::parlai); }
+Read told_by_fbdialog(const std::string& text) { return told_by(text, TextFormat::fbdialog); }
+Read told_by_jsonl(const std::string& text) { return told_by(text, TextFormat::jsonl); }
+Read told_by_messages(const std::string& text) { return told_by(text, TextFormat::messages); }
 
 // The last chunk of a file, as plain text.
-Read plain(const std::string& text) {
+Read told_by_plain(const std::string& text) {
     TextChunk chunk;
     chunk.path = "f";
     chunk.text = text;
@@ -65,7 +65,7 @@ std::string first_chunk_error(const std::string& bytes, TextFormat format) {
 }  // namespace
 
 TEST_CASE("ParlAI text: each unknown field is told once, with its first line and its number") {
-    const Read found = parlai(
+    const Read found = told_by_parlai(
         "text:a\tlabels:b\tepisode_end:True\n"
         "text:see below\tnote: this half\tlabels:c\n"
         "text:d\tlabels:e\tepisode_end:True\tid:x\treward:1\tlabel_candidates:a|b\timage:i\n");
@@ -76,56 +76,57 @@ TEST_CASE("ParlAI text: each unknown field is told once, with its first line and
     CHECK(has(found.warnings, "is written \\t (once)\n"));
     for (const char* known : {"'id'", "'reward'", "'label_candidates'", "'image'"})
         CHECK_FALSE(has(found.warnings, known));
-    CHECK(parlai("text:a\tlabels:b\tid:c\tepisode_done:True\n").warnings.empty());
-    CHECK(has(parlai("text:a\tlabel:b\n").turns,
+    CHECK(told_by_parlai("text:a\tlabels:b\tid:c\tepisode_done:True\n").warnings.empty());
+    CHECK(has(told_by_parlai("text:a\tlabel:b\n").turns,
               "f:1: no 'labels' field, but an unknown one "
               "'label'; a line is"));
-    CHECK(has(parlai("text:a\tlabels:b\tc\n").turns, "a tab inside of a text is written \\t"));
-    CHECK(parlai("text:a\tlabels:b\n   \n\t\n").turns == "[ 1:a->b");
+    CHECK(has(told_by_parlai("text:a\tlabels:b\tc\n").turns,
+              "a tab inside of a text is written \\t"));
+    CHECK(told_by_parlai("text:a\tlabels:b\n   \n\t\n").turns == "[ 1:a->b");
 }
 
 TEST_CASE("ParlAI text: any word of episode_done but true is told") {
     for (const std::string word : {"False", "false", "0", "no", "None"}) {
         CAPTURE(word);
-        const Read done = parlai("text:a\tlabels:b\tepisode_done:" + word +
-                                 "\ntext:c\tlabels:d\tepisode_done:" + word + "\n");
+        const Read done = told_by_parlai("text:a\tlabels:b\tepisode_done:" + word +
+                                         "\ntext:c\tlabels:d\tepisode_done:" + word + "\n");
         CHECK(done.turns == "[ 1:a->b][ 2:c->d");
         CHECK(has(done.warnings, "f:1: the field 'episode_done:" + word + "' ends the episode"));
         CHECK(has(done.warnings, "(2 times)"));
     }
     for (const std::string word : {"True", "true", "1", ""})
-        CHECK(parlai("text:a\tlabels:b\tepisode_done:" + word + "\n").warnings.empty());
+        CHECK(told_by_parlai("text:a\tlabels:b\tepisode_done:" + word + "\n").warnings.empty());
 }
 
 TEST_CASE("a field that comes twice in a line is refused with its line") {
     for (const std::string end : {"\tepisode_done:True", ""}) {
-        const std::string joined = parlai("text:a\tlabels:b\ntext:c\tlabels:d" + end +
-                                          "text:e\tlabels:f\tepisode_done:True\n")
+        const std::string joined = told_by_parlai("text:a\tlabels:b\ntext:c\tlabels:d" + end +
+                                                  "text:e\tlabels:f\tepisode_done:True\n")
                                        .turns;
         CAPTURE(joined);
         CHECK(joined.starts_with("f:2: two fields "));
         CHECK(has(joined, "were joined?"));
     }
-    CHECK(parlai("text:a\ttext:b\tlabels:c\n").turns.starts_with("f:1: two fields 'text'"));
-    CHECK(parlai("text:a\tlabels:c\tepisode_done:True\tepisode_done:True")
+    CHECK(told_by_parlai("text:a\ttext:b\tlabels:c\n").turns.starts_with("f:1: two fields 'text'"));
+    CHECK(told_by_parlai("text:a\tlabels:c\tepisode_done:True\tepisode_done:True")
               .turns.starts_with("f:1: two fields 'episode_done'"));
     const std::string line = R"({"messages":[{"role":"user","content":"a"},)"
                              R"({"role":"assistant","content":"b"}]})";
-    CHECK(messages(line + "\n" + line + line).turns.starts_with("f:2: not JSON"));
-    CHECK(messages(R"({"messages":[],"messages":[]})").turns ==
+    CHECK(told_by_messages(line + "\n" + line + line).turns.starts_with("f:2: not JSON"));
+    CHECK(told_by_messages(R"({"messages":[],"messages":[]})").turns ==
           "f:1: an object has 'messages' twice, of which only one can be meant");
-    CHECK(messages(R"({"messages":[{"role":"user","role":"user","content":""}]})")
+    CHECK(told_by_messages(R"({"messages":[{"role":"user","role":"user","content":""}]})")
               .turns.starts_with("f:1: an object has 'role' twice"));
-    CHECK(jsonl(R"({"dialog":[[{"id":"A","text":"a","text":"b"}]]})")
+    CHECK(told_by_jsonl(R"({"dialog":[[{"id":"A","text":"a","text":"b"}]]})")
               .turns.starts_with("f:1: an object has 'text' twice"));
 }
 
 TEST_CASE("FbDialog: a text in the place of the reward, and fields too many, are told") {
-    CHECK(fbdialog("1 a\tb\t0.5\tc|d\n2 e\tf\t\tg|h\n").warnings.empty());
-    const Read tab = fbdialog("1 a\tb\n2 half\tof it\tc\n");
+    CHECK(told_by_fbdialog("1 a\tb\t0.5\tc|d\n2 e\tf\t\tg|h\n").warnings.empty());
+    const Read tab = told_by_fbdialog("1 a\tb\n2 half\tof it\tc\n");
     CHECK(has(tab.warnings, "f:2: the reward 'c' is no number"));
-    CHECK(has(fbdialog("1 a\tb\t\tc|d1 x\ty\t\tz\n").warnings, "f:1: more fields than"));
-    CHECK(has(fbdialog("1 hi\tyou1 hello\tyou\n").warnings, "f:1: the reward 'you'"));
+    CHECK(has(told_by_fbdialog("1 a\tb\t\tc|d1 x\ty\t\tz\n").warnings, "f:1: more fields than"));
+    CHECK(has(told_by_fbdialog("1 hi\tyou1 hello\tyou\n").warnings, "f:1: the reward 'you'"));
 }
 
 TEST_CASE("conversations without an answer are counted, and so are their last turns") {
@@ -133,33 +134,34 @@ TEST_CASE("conversations without an answer are counted, and so are their last tu
         return std::string(R"({"role":")") + role + R"(","content":")" + content + R"("})";
     };
     const auto line = [](const std::string& all) { return R"({"messages":[)" + all + "]}\n"; };
-    const Read found = messages(line(message("system", "S") + "," + message("user", "no answer")) +
-                                line(message("user", "q") + "," + message("assistant", "")) +
-                                line(message("user", "q1") + "," + message("assistant", "a1") +
-                                     "," + message("user", "left over")) +
-                                line(""));
+    const Read found =
+        told_by_messages(line(message("system", "S") + "," + message("user", "no answer")) +
+                         line(message("user", "q") + "," + message("assistant", "")) +
+                         line(message("user", "q1") + "," + message("assistant", "a1") + "," +
+                              message("user", "left over")) +
+                         line(""));
     CHECK(found.turns == "[ 1:S-> 1:no answer->][ 2:q->][ 3:q1->a1 3:left over->][");
     CHECK(has(found.warnings, "f:1: 3 of 4 conversations have no answer and give no row\n"));
     CHECK(has(found.warnings, "f:2: an empty label is left out (once)\n"));
     CHECK(has(found.warnings,
               "f:3: 1 of 4 conversations end with a turn that has no answer and is left out\n"));
 
-    const Read dialogs = jsonl(R"({"dialog":[[{"id":"A","text":"a"}]]})"
-                               "\n"
-                               R"({"dialog":[]})"
-                               "\n"
-                               R"({"dialog":[[{"text":"a"},{"text":"b"}],[{"text":"c"}]]})"
-                               "\n"
-                               R"({"dialog":[[{"text":"a"},{"text":" "}]]})");
+    const Read dialogs = told_by_jsonl(R"({"dialog":[[{"id":"A","text":"a"}]]})"
+                                       "\n"
+                                       R"({"dialog":[]})"
+                                       "\n"
+                                       R"({"dialog":[[{"text":"a"},{"text":"b"}],[{"text":"c"}]]})"
+                                       "\n"
+                                       R"({"dialog":[[{"text":"a"},{"text":" "}]]})");
     CHECK(has(dialogs.warnings, "f:1: 3 of 4 conversations have no answer"));
     CHECK(has(dialogs.warnings, "f:3: 1 of 4 conversations end with a turn"));
     CHECK(has(dialogs.warnings, "f:4: an empty label"));
 
-    const Read lines = fbdialog("1 a\tb\n1 left\n1 c\td\n2 over\n");
+    const Read lines = told_by_fbdialog("1 a\tb\n1 left\n1 c\td\n2 over\n");
     CHECK(has(lines.warnings, "f:2: 1 of 3 conversations have no answer"));
     CHECK(has(lines.warnings, "f:4: 1 of 3 conversations end with a turn"));
 
-    const Read empty = parlai("text:a\tlabels:\tepisode_done:True\ntext:b\tlabels:c| |d\n");
+    const Read empty = told_by_parlai("text:a\tlabels:\tepisode_done:True\ntext:b\tlabels:c| |d\n");
     CHECK(empty.turns == "[ 1:a->][ 2:b->c|d");
     CHECK(has(empty.warnings, "f:1: 1 of 2 conversations have no answer"));
     CHECK(has(empty.warnings, "f:1: an empty label is left out (2 times)"));
@@ -168,66 +170,70 @@ TEST_CASE("conversations without an answer are counted, and so are their last tu
 TEST_CASE("members that no row has are told by name, bookkeeping and empty ones are not") {
     const std::string turns = R"([{"role":"user","content":"a","name":"x"},)"
                               R"({"role":"assistant","content":"b","tool_calls":[]}])";
-    CHECK(messages(R"({"id":1,"source":"s","model":"m","metadata":{"a":1},"tools":[],"messages":)" +
-                   turns + "}")
+    CHECK(told_by_messages(
+              R"({"id":1,"source":"s","model":"m","metadata":{"a":1},"tools":[],"messages":)" +
+              turns + "}")
               .warnings.empty());
-    const Read found = messages(R"({"tools":[1],"messages":[{"role":"user","content":"a",)"
-                                R"("audio":{"x":1}},{"role":"assistant","content":"b"}]})");
+    const Read found = told_by_messages(R"({"tools":[1],"messages":[{"role":"user","content":"a",)"
+                                        R"("audio":{"x":1}},{"role":"assistant","content":"b"}]})");
     CHECK(has(found.warnings, "f:1: the member 'tools' of a line is unknown and is left out"));
     CHECK(has(found.warnings, "f:1: the member 'audio' of a message is unknown"));
-    const Read dialog =
-        jsonl(R"({"dialog":[[{"id":"A","text":"a","mood":"m"},{"text":"b"}]],"topic":"t"})");
+    const Read dialog = told_by_jsonl(
+        R"({"dialog":[[{"id":"A","text":"a","mood":"m"},{"text":"b"}]],"topic":"t"})");
     CHECK(has(dialog.warnings, "the member 'mood' of a turn"));
     CHECK(has(dialog.warnings, "the member 'topic' of a line"));
 }
 
 TEST_CASE("lines of another format are refused with the format that they look like") {
     const std::string chat = R"({"messages": [{"role": "user", "content": "a"}]})";
-    CHECK(has(parlai(chat).turns, "say --format messages"));
-    CHECK(has(parlai(R"({"dialog": [[]]})").turns, "say --format jsonl"));
-    CHECK(has(parlai(R"({"text": "a"})").turns, "it looks like JSON, of which"));
-    CHECK(has(parlai("1 hi\thello\n").turns, "say --format fbdialog"));
-    CHECK(has(parlai("{\n").turns, "JSON over several lines"));
-    CHECK(has(fbdialog(chat).turns, "say --format messages"));
-    CHECK(has(fbdialog("text:a\tlabels:b\n").turns, "say --format parlai"));
-    CHECK(has(jsonl("text:a\tlabels:b\n").turns, "say --format parlai"));
-    CHECK(has(messages("1 a\tb\n").turns, "say --format fbdialog"));
-    CHECK(has(plain("{\"text\": \"a\"}\n{\"text\": \"b\"}\n").warnings,
+    CHECK(has(told_by_parlai(chat).turns, "say --format messages"));
+    CHECK(has(told_by_parlai(R"({"dialog": [[]]})").turns, "say --format jsonl"));
+    CHECK(has(told_by_parlai(R"({"text": "a"})").turns, "it looks like JSON, of which"));
+    CHECK(has(told_by_parlai("1 hi\thello\n").turns, "say --format fbdialog"));
+    CHECK(has(told_by_parlai("{\n").turns, "JSON over several lines"));
+    CHECK(has(told_by_fbdialog(chat).turns, "say --format messages"));
+    CHECK(has(told_by_fbdialog("text:a\tlabels:b\n").turns, "say --format parlai"));
+    CHECK(has(told_by_jsonl("text:a\tlabels:b\n").turns, "say --format parlai"));
+    CHECK(has(told_by_messages("1 a\tb\n").turns, "say --format fbdialog"));
+    CHECK(has(told_by_plain("{\"text\": \"a\"}\n{\"text\": \"b\"}\n").warnings,
               "f:1: a file of JSON is read as plain text"));
-    CHECK(has(plain("text:a\tlabels:b\n").warnings, "f:1: a file of ParlAI text is read as plain"));
-    CHECK(plain("{ braces }\n").warnings.empty());
+    CHECK(has(told_by_plain("text:a\tlabels:b\n").warnings,
+              "f:1: a file of ParlAI text is read as plain"));
+    CHECK(told_by_plain("{ braces }\n").warnings.empty());
 }
 
 TEST_CASE("byte order marks and Ctrl-Z of joined files are left out, and told") {
-    const Read two = parlai("text:a\tlabels:b\n" + mark + "text:c\tlabels:d\n");
+    const Read two = told_by_parlai("text:a\tlabels:b\n" + mark + "text:c\tlabels:d\n");
     CHECK(two.turns == "[ 1:a->b 2:c->d");
     CHECK(has(two.warnings, "f:2: a byte order mark at the beginning of a line is left out"));
-    CHECK(fbdialog("1 a\tb\n" + mark + "1 c\td\n").turns == "[ 1:a->b][ 2:c->d");
+    CHECK(told_by_fbdialog("1 a\tb\n" + mark + "1 c\td\n").turns == "[ 1:a->b][ 2:c->d");
     const std::string chat = R"({"messages":[{"role":"assistant","content":"b"}]})";
-    CHECK(messages(chat + "\n" + mark + chat).turns == "[ 1:__SILENCE__->b][ 2:__SILENCE__->b");
-    const Read words = plain("one\n" + mark + mark + "two\n");
+    CHECK(told_by_messages(chat + "\n" + mark + chat).turns ==
+          "[ 1:__SILENCE__->b][ 2:__SILENCE__->b");
+    const Read words = told_by_plain("one\n" + mark + mark + "two\n");
     CHECK(words.turns == "one\ntwo\n");
     CHECK(has(words.warnings, "f:2: a byte order mark"));
     CHECK(has(words.warnings, "(2 times)"));
-    CHECK(plain("a" + mark + "b\n").turns == "a" + mark + "b\n");
-    const Read dos = plain("one\r\n\x1Atwo\r\n\x1A");
+    CHECK(told_by_plain("a" + mark + "b\n").turns == "a" + mark + "b\n");
+    const Read dos = told_by_plain("one\r\n\x1Atwo\r\n\x1A");
     CHECK(dos.turns == "one\ntwo\n");
     CHECK(has(dos.warnings, "f:2: a Ctrl-Z (1A) at the beginning of a line is left out"));
-    CHECK(plain("one\n\x1A").turns == "one\n");
-    CHECK(plain("one\n\x1A").warnings.empty());
+    CHECK(told_by_plain("one\n\x1A").turns == "one\n");
+    CHECK(told_by_plain("one\n\x1A").warnings.empty());
 }
 
 TEST_CASE("a carriage return alone ends no line: it is told, and a text of such lines refused") {
-    for (const Read& old : {plain("one\rtwo\r"), plain("text:a\tlabels:b\rtext:c\tlabels:d\r")})
+    for (const Read& old :
+         {told_by_plain("one\rtwo\r"), told_by_plain("text:a\tlabels:b\rtext:c\tlabels:d\r")})
         CHECK(old.turns ==
               "f:1: the lines end with a carriage return alone, as on old Macs; convert the file "
               "with tr '\\r' '\\n'");
-    const Read stray = plain("one\ntwo\rthree\r\n");
+    const Read stray = told_by_plain("one\ntwo\rthree\r\n");
     CHECK(stray.turns == "one\ntwo\rthree\n");
     CHECK(has(stray.warnings, "f:2: a carriage return without a line feed"));
-    CHECK(plain("one\r\ntwo\r\n").warnings.empty());
-    CHECK(plain("one\r").warnings.empty());
-    CHECK(parlai("text:a\xE2\x80\xA8\x62\xC2\x85\x0C\tlabels:c\n").turns ==
+    CHECK(told_by_plain("one\r\ntwo\r\n").warnings.empty());
+    CHECK(told_by_plain("one\r").warnings.empty());
+    CHECK(told_by_parlai("text:a\xE2\x80\xA8\x62\xC2\x85\x0C\tlabels:c\n").turns ==
           "[ 1:a\xE2\x80\xA8\x62\xC2\x85\x0C->c");
 }
 
