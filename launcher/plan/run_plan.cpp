@@ -302,10 +302,10 @@ private:
     void add_activations(const RankMemory& memory) {
         EpochFacts& epoch = *plan_.epoch;
         epoch.largest = memory.training(epoch_shapes_);
-        const bool all = rank_batches_ >= epoch.micro_batches;
-        if (rank_batches_ > 0)
-            epoch.on_every_rank =
-                all ? epoch.largest.activations : memory.training({met_for_certain_}).activations;
+        if (rank_batches_ >= epoch.micro_batches)
+            epoch.on_every_rank = epoch.largest.activations;
+        else if (rank_batches_ > 0)
+            epoch.on_every_rank = memory.training({met_for_certain_}).activations;
     }
 
     // Returns how many of the planned micro-batches each rank gets at least.
@@ -325,10 +325,8 @@ private:
         const bool by_tokens = asked.batch_tokens > 0;
         plan_.size.option = by_tokens ? "--batch-tokens" : "--batchsize";
         plan_.size.asked = by_tokens ? asked.batch_tokens : asked.batchsize;
-        plan_.size.max_tried = by_tokens ? max_tokens : max_rows;
-        if (plan_.epoch)
-            plan_.size.max_tried =
-                std::min(plan_.size.max_tried, by_tokens ? max_tokens : plan_.epoch->rows);
+        const std::int64_t rows = plan_.epoch ? std::min(max_rows, plan_.epoch->rows) : max_rows;
+        plan_.size.max_tried = by_tokens ? max_tokens : rows;
         const std::vector<RankMemory> levels = levels_to_choose();
         RunConfig tried = config_;
         plan_.size.fits = largest_that_fits(plan_.size.max_tried, [&](std::int64_t size) {
@@ -340,12 +338,11 @@ private:
     // Returns what the run takes at the levels of --recompute that it may have.
     std::vector<RankMemory> levels_to_choose() const {
         std::vector<RankMemory> levels;
-        if (config_.recompute) {
+        if (config_.recompute)
             levels.push_back(memory_with(plan_.recompute));
-            return levels;
-        }
-        for (const model::RecomputePlan& recompute : compared_levels({}))
-            levels.push_back(memory_with(recompute));
+        else
+            for (const model::RecomputePlan& recompute : compared_levels({}))
+                levels.push_back(memory_with(recompute));
         return levels;
     }
 

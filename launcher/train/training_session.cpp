@@ -17,8 +17,8 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/plan/dry_traffic.hpp"
-#include "launcher/rank/cores_notice.hpp"
 #include "launcher/rank/loaded_model.hpp"
+#include "launcher/train/cores_observer.hpp"
 #include "launcher/train/finished_run.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/train/run_saves.hpp"
@@ -59,22 +59,6 @@ public:
 
 private:
     const train::FolderLock* lock_;
-};
-
-// Tells when other processes take the cores of this rank.
-class CoresObserver : public train::TrainingObserver {
-public:
-    CoresObserver(const RunConfig& config, const Job& job, Log& log)
-        : notice_(cores_notice(job.device, job.rank_info,
-                               [&config, &job, &log](const std::string& line) {
-                                   if (config.quiet) return;
-                                   const std::string warning = "warning: " + line;
-                                   job.rank_info.rank == 0 ? log.info(warning) : log.error(warning);
-                               })) {}
-    void on_step(const train::StepReport&) override { notice_.look(); }
-
-private:
-    TakenCoresNotice notice_;
 };
 
 }  // namespace
