@@ -27,6 +27,8 @@ bool holds_something(const nlohmann::json& value) {
 void for_each_json_line(const TextChunk& chunk, std::string_view form,
                         const std::function<void(const nlohmann::json&, const SourceLine&)>& read) {
     const std::string expected = "; a line is " + std::string(form);
+    const std::size_t quote = form.find('"');
+    const std::string_view own = form.substr(quote, form.find('"', quote + 1) + 1 - quote);
     for_each_line(chunk, [&](std::string_view line, const SourceLine& source_line) {
         if (stripped(line).empty()) return;
         try {
@@ -37,8 +39,10 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
                                                 " twice, of which only one can be meant");
             read(json, source_line);
         } catch (const nlohmann::json::parse_error& e) {
-            throw_bad_text(source_line, "not JSON, at byte " + std::to_string(e.byte) + expected +
-                                            format_hint(line));
+            throw_bad_text(
+                source_line,
+                "not JSON, at byte " + std::to_string(e.byte) + expected +
+                    (line.find(own) == std::string_view::npos ? format_hint(line) : std::string()));
         } catch (const nlohmann::json::exception&) {
             throw_bad_text(source_line, "not a conversation" + expected);
         }

@@ -49,6 +49,12 @@ bool is_one_of(std::span<const std::string_view> words, std::string_view word) n
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// ParlAI text is what is read without --format, so plain text comes here, too.
+std::string other_format(std::string_view line) {
+    const std::string hint = format_hint(line);
+    return hint.empty() ? "; if this is plain text, say --format text" : hint;
+}
+
 class ParlaiTextReader {
 public:
     ParlaiTextReader(Warnings& warnings, CheckedTurns& turns)
@@ -73,7 +79,7 @@ private:
             throw_bad_text(source_line, in_quotes(field) +
                                             " has no colon; fields are 'key:value', separated by "
                                             "tabs; a tab inside of a text is written \\t" +
-                                            format_hint(line));
+                                            other_format(line));
         const std::string_view key = field.substr(0, colon), value = field.substr(colon + 1);
         if (key == "text") {
             require_once(given_.text, key, source_line);
@@ -112,7 +118,7 @@ private:
         throw_bad_text(source_line,
                        std::string("no '") + key + "' field" +
                            (misspelt ? ", but an unknown one " + in_quotes(unknown_) : "") +
-                           "; a line is 'text:...<TAB>labels:...'" + format_hint(line));
+                           "; a line is 'text:...<TAB>labels:...'" + other_format(line));
     }
 
     void read_labels(std::string_view value) {

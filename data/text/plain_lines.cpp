@@ -15,10 +15,12 @@ void check_encoding(const TextChunk& chunk) {
     if (bad == chunk.text.size()) return;
     const auto end = chunk.text.begin() + static_cast<std::ptrdiff_t>(bad);
     const auto lines = static_cast<std::uint64_t>(std::count(chunk.text.begin(), end, '\n'));
-    throw_bad_text({&chunk.path, chunk.first_line + lines},
-                   chunk.text[bad] == '\0'
-                       ? "a NUL byte; is this a text file?"
-                       : "not valid UTF-8; convert the file with iconv -t utf-8");
+    throw_bad_text(
+        {&chunk.path, chunk.first_line + lines},
+        chunk.text[bad] == '\0'
+            ? "a NUL byte; is this a text file?"
+            : "not valid UTF-8; convert the file, a Windows text by iconv -f WINDOWS-1252 "
+              "-t UTF-8");
 }
 
 // Returns the position of the next carriage return that no line feed and no end of the file

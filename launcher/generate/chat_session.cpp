@@ -16,7 +16,8 @@ void require_text(const std::string& text, const std::string& where) {
     const std::size_t invalid = data::unicode::first_invalid(text);
     if (invalid == text.size()) return;
     throw Error(ErrorKind::data, where + ": byte " + std::to_string(invalid + 1) +
-                                     " is not UTF-8; convert the text first (iconv -t UTF-8)");
+                                     " is not UTF-8; convert the text first (a Windows text by "
+                                     "iconv -f WINDOWS-1252 -t UTF-8)");
 }
 
 namespace {

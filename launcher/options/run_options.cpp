@@ -104,7 +104,7 @@ OptionTable generation_table(RunConfig& config) {
     table.integer("beam-size", g.beam_size, "hypotheses; of topk and nucleus: samples", 1,
                   max_beam_size);
     table.integer("beam-min-length", g.beam_min_length,
-                  "fewest tokens of a reply; greedy search ignores it, as in ParlAI", 0);
+                  "fewest tokens of a reply, of beam, topk and nucleus", 0);
     table.integer("beam-block-ngram", g.beam_block_ngram, "no n-gram twice in a reply (-1: off)");
     table.integer("beam-context-block-ngram", g.beam_context_block_ngram,
                   "no n-gram of the context in the reply (-1: off)");
