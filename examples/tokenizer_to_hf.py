@@ -7,8 +7,9 @@
 Writes tokenizer.json and tokenizer_config.json into the folder OUT, for AutoTokenizer.from_pretrained(OUT). It needs nothing
 but Python. weights_to_hf.py calls it, too.
 
-Texts get the same token ids. There is one exception: as with every tokenizer of transformers, a special token that is written
-out in a text, as __end__, is that token, and Lockstep reads it as text.
+Texts get the same token ids, with two exceptions. As with every tokenizer of transformers, a special token that is written
+out in a text, as __end__, is that token, and Lockstep reads it as text. And U+2581, which SentencePiece writes for a blank, is a
+blank there; Lockstep writes its three bytes.
 """
 
 import argparse

@@ -8,7 +8,8 @@ trained torchrun
 # Typed on each host by itself, in torchrun's own spelling; any program can be the ranks.
 by_hand='distributed_launch --nnodes=2 --nproc_per_node=4 --node_rank=$SLURM_PROCID --master_addr=n1 --master_port=29611'
 expect 0 srun -N2 --ntasks-per-node=1 --mpi=none bash -c "$by_hand --log_dir $work/logs -- ${train[*]}"
-output=$(sed -E 's/^\[rank [0-9]+\] //' <<< "$output")
+# With a folder of logs, lines of Lockstep's ranks have their time.
+output=$(sed -E 's/^(\[rank [0-9]+\] )?([0-9-]+T[0-9:+-]+ )?//' <<< "$output")
 trained torchrun
 [ "$(find "$work/logs/attempt_0" -name stdout.log | wc -l)" -eq 8 ] || fail "not a log of each rank"
 expect 0 srun -N2 --ntasks-per-node=1 --mpi=none \
@@ -57,7 +58,7 @@ submitted() {
     job=$(grep -oE '[0-9]+' <<< "$output" | tail -n 1)
     until squeue --noheader --states=all --jobs "$job" --format=%T 2> /dev/null \
         | grep -qE 'COMPLETED|FAILED|CANCELLED|TIMEOUT'; do sleep 0.1; done
-    output=$(cat "submitted-$job.out" && scontrol show job "$job")
+    output=$(sed -E 's/^[0-9-]+T[0-9:+-]+ //' "submitted-$job.out" && scontrol show job "$job")
     says "JobState=COMPLETED"
 }
 submitted none

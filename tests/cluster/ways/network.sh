@@ -37,4 +37,4 @@ sends_by_eth1 "${by_mpi[@]}" --interface eth1 || fail "MPI does not use eth1"
 ! OMPI_MCA_btl_tcp_if_include=eth0 sends_by_eth1 "${by_mpi[@]}" --interface eth1 \
     || fail "MPI does not heed OMPI_MCA_btl_tcp_if_include"
 expect 2 "${by_mpi[@]}" --interface eth9
-says "--interface eth9: n2 has no such network interface"
+says "--interface 'eth9': n2 has no such network interface"

@@ -204,7 +204,7 @@ TEST_CASE("what cannot work is refused with the remedy") {
     auto options = options_of(5000);
     options.interface = "no-such-if0";
     auto two = rank_info_of(0, 2, tests::free_port());
-    CHECK(refused(two, options).find("--interface no-such-if0") != std::string::npos);
+    CHECK(refused(two, options).find("--interface 'no-such-if0'") != std::string::npos);
     options.interface.clear();
     options.backend = Backend::mpi;
     CHECK(refused(two, options).find("config: MPI did not start") == 0);
