@@ -28,7 +28,10 @@ Counts counts_of(const HeldOut& wanted, std::uint64_t units, std::string_view un
         throw Error(ErrorKind::config, path + ": has " + std::to_string(units) + " of the " +
                                            std::to_string(splits) + " " + std::string(unit) +
                                            " that its splits need; add text, or leave out "
-                                           "--valid-fraction and --test-fraction");
+                                           "--valid-fraction and --test-fraction" +
+                                           (unit == "stretches of text"
+                                                ? " (a line is never cut: fold -s cuts long ones)"
+                                                : ""));
     // Rounding may have taken all.
     std::uint64_t& larger = counts.valid >= counts.test ? counts.valid : counts.test;
     const std::uint64_t taken = counts.valid + counts.test;

@@ -30,8 +30,8 @@ bool is_of_a_launcher(const std::string& name) {
     constexpr std::array<std::string_view, 11> endings{".out",   ".err",  ".sh",  ".sbatch",
                                                        ".slurm", ".pbs",  ".job", ".pid",
                                                        ".cfg",   ".conf", ".ini"};
-    constexpr std::array<std::string_view, 5> beginnings{".", "slurm-", "nohup", "core.",
-                                                         "idle-piece-of-job-"};
+    constexpr std::array<std::string_view, 6> beginnings{".",     "slurm-", "nohup",
+                                                         "core.", "log.",   "idle-piece-of-job-"};
     return name == "lost+found" || name.find(".log") != std::string::npos ||
            is_numbered_output(name) ||
            std::ranges::any_of(beginnings, [&](auto one) { return name.starts_with(one); }) ||
@@ -43,7 +43,10 @@ bool is_link_to_nothing(const fs::directory_entry& entry) {
     return entry.is_symlink(unknown) && !fs::exists(entry.path(), unknown);
 }
 
-// Looks for files that are neither a run's nor a launcher's.
+constexpr std::size_t max_named = 3;
+
+// Looks for files that are neither a run's nor a launcher's, and ends when it has more than it
+// names.
 class Search {
 public:
     Search(const std::string& folder, const std::vector<std::string>& words) {
@@ -51,7 +54,7 @@ public:
         for (const std::string& word : words) {
             const bool is_option = word.starts_with("--") && word.find('=') != std::string::npos;
             const std::string path = is_option ? word.substr(word.find('=') + 1) : word;
-            if (fs::is_regular_file(path, unknown)) named_.push_back(fs::canonical(path, unknown));
+            if (fs::exists(path, unknown)) named_.push_back(fs::canonical(path, unknown));
         }
         look_into(folder, 0);
         std::sort(found_.begin(), found_.end());
@@ -62,20 +65,32 @@ public:
 private:
     static constexpr int max_depth = 4;  // attempt_0/rank_0/stdout.log of --log-dir, in a folder
 
-    // Logs lie in folders of their own. One that cannot be listed is told of elsewhere.
-    void look_into(const fs::path& folder, int depth) {
-        std::error_code closed;
+    // A folder may have millions of files, and a file server may be slow.
+    bool has_seen_enough() const { return found_.size() > max_named; }
+
+    static std::vector<fs::directory_entry> sorted_entries(const fs::path& folder) {
+        std::vector<fs::directory_entry> entries;
+        std::error_code closed;  // a folder that cannot be listed is told of elsewhere
         for (fs::directory_iterator at(folder, closed); !closed && at != fs::directory_iterator();
-             at.increment(closed)) {
-            const std::string name = at->path().filename().string();
-            if (is_of_a_launcher(name) || (depth == 0 && is_of_a_run(name)) || is_named(*at))
+             at.increment(closed))
+            entries.push_back(*at);
+        std::sort(entries.begin(), entries.end());
+        return entries;
+    }
+
+    // Logs lie in folders of their own.
+    void look_into(const fs::path& folder, int depth) {
+        for (const fs::directory_entry& entry : sorted_entries(folder)) {
+            if (has_seen_enough()) return;
+            const std::string name = entry.path().filename().string();
+            if (is_of_a_launcher(name) || (depth == 0 && is_of_a_run(name)) || is_named(entry))
                 continue;
             std::error_code unknown;
-            const bool is_link = at->is_symlink(unknown);
-            if (!is_link && at->is_directory(unknown) && depth < max_depth)
-                look_into(at->path(), depth + 1);
-            else if (!is_link_to_nothing(*at))
-                found_.push_back(fs::relative(at->path(), root_of(folder, depth), unknown));
+            const bool is_link = entry.is_symlink(unknown);
+            if (!is_link && entry.is_directory(unknown) && depth < max_depth)
+                look_into(entry.path(), depth + 1);
+            else if (!is_link_to_nothing(entry))
+                found_.push_back(entry.path().lexically_relative(root_of(folder, depth)));
         }
     }
 
@@ -94,13 +109,10 @@ private:
 };
 
 std::string list_of(const std::vector<std::string>& names) {
-    constexpr std::size_t max_named = 3;
     std::string text;
     for (std::size_t i = 0; i < std::min(names.size(), max_named); ++i)
         text += (i == 0 ? "" : ", ") + shown(names[i]);
-    if (names.size() > max_named)
-        text += " and " + std::to_string(names.size() - max_named) + " more";
-    return text;
+    return names.size() > max_named ? text + " and more" : text;
 }
 
 }  // namespace

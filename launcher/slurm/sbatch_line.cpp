@@ -38,6 +38,8 @@ constexpr std::array own_options{
     OwnOption{"--signal", "--signal"},
     OwnOption{"--requeue --no-requeue", "--requeue true or false"},
     OwnOption{"--wrap", "the command behind --"},
+    // The ranks need what the script exports, and srun hands down what sbatch is told.
+    OwnOption{"--export --export-file", "--setup \"export NAME=VALUE\""},
 };
 
 [[noreturn]] void refuse(const std::string& text, const std::string& what) {
@@ -143,7 +145,7 @@ void add_request(const std::string& line, int nodes, std::vector<Request>& reque
 std::string sbatch_line(const std::string& text) {
     const auto printable_byte = [](unsigned char c) { return c >= 0x20 && c != 0x7f; };
     if (!text.starts_with('-') || text.starts_with("-=") || text == "-" || text == "--")
-        refuse(text, "is not an option of sbatch, as --gres=gpu:4");
+        refuse(text, "is no option; write it as sbatch takes it, for example --gres=gpu:4");
     if (!std::ranges::all_of(text, printable_byte)) refuse(text, "give one line, without tabs");
     if (!quotes_close(text)) refuse(text, "the closing quote is missing");
     refuse_own(text);

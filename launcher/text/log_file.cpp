@@ -44,7 +44,8 @@ public:
                         "--log-file " + path_ + ": is not a regular file; name another");
         if (!is_open)
             throw SystemFailure(
-                "--log-file " + path_ + ": cannot be written: " + writing_failure_reason(code),
+                "--log-file " + path_ + ": cannot be written: " + writing_failure_reason(code) +
+                    (code == ENOENT ? "; make its folder first, or name another file" : ""),
                 code);
         if (status.st_size > 0) require_log(path);
         file_ = std::move(file);

@@ -14,6 +14,7 @@ namespace lockstep::comm {
 namespace {
 
 constexpr const char* everybody = "join/all";
+constexpr const char* unplaced = "join/unplaced";  // ranks without LOCAL_RANK
 
 std::string key_of(int rank) { return "join/" + std::to_string(rank); }
 
@@ -83,13 +84,23 @@ void claim_rank(Store& store, const RankInfo& rank_info) {
                     "--master-port or a secret each");
 }
 
+// Ranks that know their places would wait for those that ask the others.
+void require_alike(const std::string& count, int size) {
+    if (count == "0" || count == std::to_string(size)) return;
+    throw Error(ErrorKind::config, count + " of " + std::to_string(size) +
+                                       " ranks have no LOCAL_RANK, and the others have: set it for "
+                                       "all ranks, or for none");
+}
+
 }  // namespace
 
 void join_store(Store& store, const RankInfo& rank_info, int timeout_ms) {
     claim_rank(store, rank_info);
-    if (store.add("join/count", 1) == rank_info.size) store.set(everybody, "");
+    if (!rank_info.local_rank_known) store.add(unplaced, 1);
+    if (store.add("join/count", 1) == rank_info.size)
+        store.set(everybody, std::to_string(store.add(unplaced, 0)));
     try {
-        store.get(everybody, timeout_ms);
+        require_alike(store.get(everybody, timeout_ms), rank_info.size);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::peer) throw;
         name_missing(store, rank_info, timeout_ms);

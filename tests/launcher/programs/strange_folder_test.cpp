@@ -132,7 +132,22 @@ TEST_CASE_FIXTURE(PreparedDialogues, "a folder with somebody's files is not made
     }
     fs::create_directory(scratch / "many");
     for (const char* name : {"a", "b", "c", "d", "e"}) write_text(scratch / "many/" + name, "");
-    refused(train(scratch / "many"), {"(a, b, c and 2 more)"});
+    refused(train(scratch / "many"), {"(a, b, c and more)"});
+    fs::create_directory(scratch / "linked");
+    fs::create_symlink(data, scratch / "linked/elsewhere");
+    refused(train(scratch / "linked"), {"(elsewhere)"});
+}
+
+TEST_CASE_FIXTURE(PreparedDialogues,
+                  "the data that a command names may lie in the model's folder") {
+    const std::string folder = scratch / "run";
+    fs::create_directory(folder);
+    fs::copy(data, folder + "/data", fs::copy_options::recursive);
+    says(run_line("train --data " + folder +
+                  "/data --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 -bs 8 "
+                  "--max-train-steps 1 -mf " +
+                  folder),
+         0, {"training ended"});
 }
 
 TEST_CASE_FIXTURE(PreparedDialogues, "what jobs and launchers leave in a folder is no obstacle") {
@@ -140,9 +155,9 @@ TEST_CASE_FIXTURE(PreparedDialogues, "what jobs and launchers leave in a folder 
     fs::create_directories(folder + "/logs/attempt_0/rank_0");
     fs::create_directories(folder + "/.git/objects");
     for (const char* name :
-         {"job.log", "slurm-12.out", "slurm-12_3.err", "train.o123", "train.e123", "job.sbatch",
-          "run.sh", "nohup.out", "logs/attempt_0/rank_0/stdout.log", ".git/objects/x", ".hidden",
-          "idle-piece-of-job-7", "failure.json", "run.lock.tmp-0123456789abcdef"})
+         {"job.log", "log.txt", "slurm-12.out", "slurm-12_3.err", "train.o123", "train.e123",
+          "job.sbatch", "run.sh", "nohup.out", "logs/attempt_0/rank_0/stdout.log", ".git/objects/x",
+          ".hidden", "idle-piece-of-job-7", "failure.json", "run.lock.tmp-0123456789abcdef"})
         write_text(folder + "/" + name, "x");
     fs::create_symlink("nowhere", folder + "/link");
     write_text(folder + "/options", "n-layers = 1\n");

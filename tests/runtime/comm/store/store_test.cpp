@@ -203,6 +203,24 @@ TEST_CASE("ranks whom nobody told their local ranks agree on them by their hosts
     CHECK(found[3].local_size_known);
 }
 
+TEST_CASE("a rank with LOCAL_RANK and one without it are refused at once") {
+    for (const int placed : {0, 1}) {
+        const int port = tests::free_port();
+        std::array<RankInfo, 2> told{rank_info_of(0, 2, port), rank_info_of(1, 2, port)};
+        told[static_cast<std::size_t>(1 - placed)].local_rank_known = false;
+        const auto zero = open_store(told[0], Secret("s"), 60'000);
+        std::string of_one;
+        std::thread one([&] {
+            const auto store = open_store(told[1], Secret("s"), 60'000);
+            of_one = kind_of([&] { join_store(*store, told[1], 60'000); });
+        });
+        const std::string of_zero = kind_of([&] { join_store(*zero, told[0], 60'000); });
+        one.join();
+        CHECK(of_zero.find("1 of 2 ranks have no LOCAL_RANK") != std::string::npos);
+        CHECK(of_one == of_zero);
+    }
+}
+
 TEST_CASE("LOCAL_WORLD_SIZE that contradicts the hosts' names is refused") {
     const int port = tests::free_port();
     RankInfo told = rank_info_of(0, 2, port);
