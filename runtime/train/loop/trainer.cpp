@@ -369,7 +369,10 @@ std::optional<ExitReason> Trainer::validate() {
     validated_ = Clock::now();
     unvalidated_s_ = 0;
     if (report->best) save(CheckpointKind::best);
-    if (options_.save_after_valid) save(CheckpointKind::latest);
+    // A run that ends here is saved with the reason of its end.
+    const bool goes_on = !verdict && !limit_reached(options_.limits, state_, state_.updates,
+                                                    parts_.source.rows_per_epoch());
+    if (options_.save_after_valid && goes_on) save(CheckpointKind::latest);
     validated_ = step_ended_ = Clock::now();
     return verdict;
 }

@@ -74,10 +74,10 @@ TEST_CASE("booleans come alone, with a word or behind an equals sign") {
     CHECK_FALSE(train_config({"--save-after-valid", "no"}).train.save_after_valid);
 }
 
-TEST_CASE("the last of a repeated option counts, and the command line wins over --config") {
+TEST_CASE("the last of a repeated option counts, a list goes on, and --config counts less") {
     using Words = std::vector<std::string>;
-    CHECK(train_config({"--data", "A", "B", "--data", "C"}).data == Words{"C"});
-    CHECK(train_config({"--data", "A", "--data", "B", "C"}).data == Words{"B", "C"});
+    CHECK(train_config({"--data", "A", "B", "--data", "C"}).data == Words{"A", "B", "C"});
+    CHECK(train_config({"--data", "A", "--data", "B", "C"}).data == Words{"A", "B", "C"});
     CHECK(train_config({"--data=A", "--data=B"}).data == Words{"A", "B"});
     const tests::ScratchFolder scratch;
     tests::write_text(scratch / "c.ini", "batchsize = 3\nlabel_truncate = 9\n");
