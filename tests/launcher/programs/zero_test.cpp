@@ -64,6 +64,10 @@ bool holds(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
+// Adam divides by the roots of small squares, so last digits that depend on the order of sums, and
+// on the processor, grow in 20 steps.
+constexpr double adam_tolerance = 1e-4;
+
 double furthest(const std::vector<double>& a, const std::vector<double>& b) {
     REQUIRE(a.size() == b.size());
     double most = 0;
@@ -156,7 +160,7 @@ TEST_CASE("two replicas of two processes have the losses of processes that do no
     const std::string all = " --max-train-steps 20 --precision fp32";
     prepared.run(on(3) + prepared.start("a") + all);
     prepared.run(on(4) + prepared.start("b") + all + " --zero 1 --zero-ranks 2");
-    CHECK(furthest(prepared.losses("a"), prepared.losses("b")) < 1e-5);
+    CHECK(furthest(prepared.losses("a"), prepared.losses("b")) < adam_tolerance);
 }
 
 TEST_CASE("a run tells how many ranks share, and what that changes when it is continued") {
@@ -238,7 +242,8 @@ TEST_CASE("a checkpoint continues between stages and ranks with the losses of on
             // What a command has stored counts unless the next one says otherwise.
             const std::string stage = holds(now, "--zero") ? "" : " --zero 0";
             prepared.run(now + stage + " -mf " + prepared.folder(name) + " --max-train-steps 20");
-            CHECK(furthest(prepared.losses(name), whole) < (moments == "fp32" ? 1e-5 : 1e-3));
+            CHECK(furthest(prepared.losses(name), whole) <
+                  (moments == "fp32" ? adam_tolerance : 1e-3));
         }
     }
 }
