@@ -235,9 +235,9 @@ void forget_outer_hosts(Typed& typed, const std::set<std::string>& given) {
 HostResources host_resources(const comm::Environment& environment) {
     HostResources host;
     host.cores = usable_cores();
-    std::error_code none;
+    std::error_code no_driver;
     for ([[maybe_unused]] const auto& gpu :
-         std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+         std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", no_driver)) {
         ++host.gpus;
     }
     const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
