@@ -2,6 +2,8 @@
 #include "runtime/comm/reduction.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "runtime/core/error.hpp"
 
@@ -24,14 +26,22 @@ void combine_into(void* into, const void* from, std::size_t count, Combine combi
     }
 }
 
+template <class V>
+bool is_nan(V value) noexcept {
+    if constexpr (std::is_floating_point_v<V>)
+        return std::isnan(value);
+    else
+        return false;
+}
+
 // A NaN wins, so that every rank sees an overflow on any rank.
 template <class V>
 V smaller(V a, V b) noexcept {
-    return b < a || b != b ? b : a;
+    return b < a || is_nan(b) ? b : a;
 }
 template <class V>
 V larger(V a, V b) noexcept {
-    return b > a || b != b ? b : a;
+    return b > a || is_nan(b) ? b : a;
 }
 
 template <class T>

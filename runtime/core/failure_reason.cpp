@@ -41,7 +41,7 @@ std::string remedy(int code) {
 }  // namespace
 
 std::string failure_reason(int code) {
-    const std::string reason = std::generic_category().message(code);
+    std::string reason = std::generic_category().message(code);
     if (!is_refused_root(code)) return reason;
     return reason +
            " (root has no rights there: a file server may take them away, which is called root "

@@ -136,7 +136,7 @@ std::string PieceSink::verdict(PieceWriters::Outcome outcome) {
             return again_word;
     } catch (const SystemFailure&) {  // told is why the pieces were not written
     }
-    bear([&] { throw *outcome.failure; });
+    bear([&] { throw SystemFailure(*outcome.failure); });
     return "";
 }
 
