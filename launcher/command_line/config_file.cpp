@@ -38,7 +38,8 @@ std::string bare(const std::string& text) {
 // Reads the value of one line, the text after its `=`.
 class Value {
 public:
-    Value(std::string text, std::string where) : text_(trimmed(text)), where_(std::move(where)) {}
+    Value(const std::string& text, std::string where)
+        : text_(trimmed(text)), where_(std::move(where)) {}
 
     std::string read() {
         if (text_.empty() || (text_.front() != '"' && text_.front() != '\'')) return bare(text_);
