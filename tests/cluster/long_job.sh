@@ -2,7 +2,8 @@
 # Sourced by those of ways/ that disturb a job of two nodes, which queues itself again: a run of one epoch,
 # the weights that it has when nobody disturbs it, and what the job does.
 source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
-long=("${train[@]}" --max-train-steps -1 --num-epochs 1 --data "$work/data.$way" --log-every-n-steps 1
+# A second --data would add to the first one.
+long=("${train[@]/%"$work/data"/"$work/data.$way"}" --max-train-steps -1 --num-epochs 1 --log-every-n-steps 1
     --save-every-n-steps 5)
 size=(-N 2 --ntasks-per-node 1 --mpi none)
 rm -rf "data.$way" "$way.sbatch" "$way"-*.out "$model" "$model.calm"
