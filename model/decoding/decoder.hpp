@@ -34,8 +34,9 @@ public:
 
     virtual std::int64_t vocabulary() const = 0;
 
-    // Returns the number of threads that may search on the host while the decoder waits.
-    virtual int host_threads() const = 0;
+    // Returns the number of threads that may search so many scores on the host while the decoder
+    // waits: one if it is done before others have woken.
+    virtual int host_threads(std::int64_t scores) const = 0;
 };
 
 // Makes a decoder for a model of either kind, in the store's precision. The store must have been

@@ -112,8 +112,8 @@ private:
     // The searches do not know of each other, so threads share them.
     void take_turns(std::vector<Turn>& turns) {
         RegionFailure failure;
-        const int threads = decoder_.host_threads();
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (turns.size() > 1)
+        const int threads = turns.size() > 1 ? decoder_.host_threads(std::ssize(logits_)) : 1;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
         for (Turn& turn : turns) failure.guard([&] { take_turn(turn); });
         failure.rethrow();
     }

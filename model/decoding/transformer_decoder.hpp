@@ -34,7 +34,9 @@ public:
 
     std::int64_t vocabulary() const override { return config_.vocabulary; }
 
-    int host_threads() const override {
+    int host_threads(std::int64_t scores) const override {
+        constexpr std::int64_t least_shared = 32768;
+        if (scores < least_shared) return 1;
         if constexpr (std::is_same_v<Space, HostSpace>)
             return ctx_.threads();
         else

@@ -50,7 +50,7 @@ public:
         for (std::size_t i = 0; i < from.size(); ++i) seen_[i] = before.at(from[i]);
     }
     std::int64_t vocabulary() const override { return tests::vocabulary; }
-    int host_threads() const override { return threads; }
+    int host_threads(std::int64_t) const override { return threads; }
     int threads = 3;
 
     // Returns logits, which are not normalised. The START token is likely.

@@ -61,7 +61,7 @@ void attention_decode(CpuContext& ctx, const AttentionDecode<T, HostSpace>& o) {
     }
     auto& scratch = cached<AttentionScratch>(ctx);
     scratch.reserve(ctx.threads(), 2 * Carver::rounded(d) + Carver::rounded(longest));
-    const int threads = elements < smallest_parallel_elements ? 1 : ctx.threads();
+    const int threads = team_of(ctx, elements);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
     for (std::int64_t i = 0; i < o.q.rows * o.shape.heads; ++i) {
         const std::int64_t s = i / o.shape.heads;

@@ -14,6 +14,7 @@
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/cpu/attention/attention_rows.hpp"
 #include "runtime/kernels/cpu/matmul/matmul.hpp"
+#include "runtime/kernels/cpu/primitives/parallel.hpp"
 
 // Attention by blocks (attention_blocks.hpp) and by tiles (attention_tiles.hpp) share this: how a
 // ragged batch is cut into tasks, how the threads divide them, and what a head reads and writes.
@@ -91,13 +92,21 @@ private:
     float* next_;
 };
 
-// Calls f(task, head) for each head of each task; the context's threads share the calls. Rethrows
-// what one of them threw.
+// Returns how many threads share the heads of the tasks.
+inline int team_of(CpuContext& ctx, std::span<const AttentionTask> tasks, int heads) {
+    constexpr std::int64_t elements_of_score = 4;  // it takes as long as so many simple ones
+    std::int64_t scores = 0;
+    for (const AttentionTask& task : tasks) scores += std::int64_t{task.q_count} * task.k_count;
+    return team_of(ctx, elements_of_score * scores * heads);
+}
+
+// Calls f(task, head) for each head of each task; so many threads share the calls. Rethrows what
+// one of them threw.
 template <class F>
-void for_each_head(CpuContext& ctx, std::span<const AttentionTask> tasks, int heads, const F& f) {
+void for_each_head(int threads, std::span<const AttentionTask> tasks, int heads, const F& f) {
     RegionFailure failure;
     const auto count = static_cast<std::int64_t>(tasks.size()) * heads;
-#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::int64_t i = 0; i < count; ++i)
         failure.guard([&] { f(tasks[i / heads], static_cast<int>(i % heads)); });
     failure.rethrow();

@@ -126,7 +126,8 @@ void backward_by_blocks(CpuContext& ctx, const AttentionBackward<T, HostSpace>& 
                         std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
     const int width = extent<C>(o.shape.head_dim), longest = longest_task(tasks);
     scratch.reserve(ctx.threads(), Backward<C>::floats(width, longest));
-    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+    // All threads, because a product of oneDNN would start others outside of a parallel region.
+    for_each_head(ctx.threads(), tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
         BackwardBlocks<C, T>{task, BackwardHead<T>(o, head), scratch.products_of_this_thread(),
                              Backward<C>(scratch.of_this_thread(), width, longest)}
             .run();

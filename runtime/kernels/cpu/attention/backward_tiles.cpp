@@ -239,11 +239,12 @@ void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o
                        std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
     const int d = o.shape.head_dim, longest = longest_task(tasks);
     scratch.reserve(ctx.threads(), BackwardArrays<T>::floats(d, longest));
-    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
-        BackwardTiles<T>{task, BackwardHead<T>(o, head),
-                         BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
-            .run();
-    });
+    for_each_head(team_of(ctx, tasks, o.shape.heads), tasks, o.shape.heads,
+                  [&](const AttentionTask& task, int head) {
+                      BackwardTiles<T>{task, BackwardHead<T>(o, head),
+                                       BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
+                          .run();
+                  });
 }
 
 template void backward_by_tiles(CpuContext&, const AttentionBackward<float, HostSpace>&,

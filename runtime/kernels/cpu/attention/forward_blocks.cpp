@@ -97,7 +97,8 @@ void forward_by_blocks(CpuContext& ctx, const AttentionForward<T, HostSpace>& o,
                        std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
     const int width = extent<C>(o.shape.head_dim);
     scratch.reserve(ctx.threads(), Forward<C>::floats(width));
-    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
+    // All threads, because a product of oneDNN would start others outside of a parallel region.
+    for_each_head(ctx.threads(), tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
         if (task.q_count == 0) return;
         ForwardBlocks<C, T> forward{task, ForwardHead<T>(o, head),
                                     scratch.products_of_this_thread(),

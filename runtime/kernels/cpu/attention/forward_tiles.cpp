@@ -144,13 +144,15 @@ void forward_by_tiles(CpuContext& ctx, const AttentionForward<T, HostSpace>& o,
                       std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
     const int d = o.shape.head_dim;
     scratch.reserve(ctx.threads(), ForwardArrays<T>::floats(d));
-    for_each_head(ctx, tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
-        if (task.q_count == 0) return;
-        ForwardTiles<T> tiles{task, ForwardHead<T>(o, head),
-                              ForwardArrays<T>(scratch.of_this_thread(), d)};
-        tiles.run();
-        write_attended(o, task, head, {tiles.a.out, tiles.width(), tiles.a.maximum, tiles.a.sum});
-    });
+    for_each_head(team_of(ctx, tasks, o.shape.heads), tasks, o.shape.heads,
+                  [&](const AttentionTask& task, int head) {
+                      if (task.q_count == 0) return;
+                      ForwardTiles<T> tiles{task, ForwardHead<T>(o, head),
+                                            ForwardArrays<T>(scratch.of_this_thread(), d)};
+                      tiles.run();
+                      write_attended(o, task, head,
+                                     {tiles.a.out, tiles.width(), tiles.a.maximum, tiles.a.sum});
+                  });
 }
 
 template void forward_by_tiles(CpuContext&, const AttentionForward<float, HostSpace>&,

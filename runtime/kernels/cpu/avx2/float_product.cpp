@@ -208,7 +208,7 @@ void multiply(device::CpuContext& ctx, const FloatProduct& p) {
     const ChunkSizes sizes = chunk_sizes(inner, p.c.cols);
     const std::int64_t block_floats = most_rows / tile_rows * group_pitch(block_inner);
     const std::int64_t chunk_floats = PackedChunk::floats(sizes);
-    const int threads = ctx.threads();
+    const int threads = ctx.threads(), team = cached<TeamSize>(ctx).of(threads);
     float* const packed =
         scratch<float>(ctx, ScratchMemory::Slot::packed, chunk_floats + threads * block_floats)
             .data();
@@ -224,7 +224,7 @@ void multiply(device::CpuContext& ctx, const FloatProduct& p) {
                  p.bias != nullptr && first == 0 ? p.bias + column : nullptr,
                  first == 0 ? p.into : Into::add, p.c.columns(column, columns)},
                 b, threads);
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(team) if (team > 1)
             for (std::int64_t task = 0; task < chunk.tasks(); ++task)
                 chunk.run(task, groups + omp_get_thread_num() * block_floats);
         }

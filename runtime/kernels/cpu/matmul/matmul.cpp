@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/cpu/matmul/matmul.hpp"
 
+#include <omp.h>
+
 #include <array>
 #include <cstring>
 #include <list>
@@ -155,7 +157,31 @@ avx2::FloatProduct float_product(const Product& p) noexcept {
             HostMatrix<float>(static_cast<float*>(p.c), p.m, p.n, p.c_stride)};
 }
 
+// oneDNN divides a product for the calling thread's number of threads, both when it makes the
+// primitive and when it runs it.
+class Team {
+public:
+    explicit Team(int threads) noexcept : before_(omp_get_max_threads()) {
+        omp_set_num_threads(threads);
+    }
+    ~Team() { omp_set_num_threads(before_); }
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+private:
+    int before_;
+};
+
 }  // namespace
+
+// One row takes about 15 microseconds at most, and several rows 5. Of larger products of several
+// rows oneDNN may divide the inner elements, which makes other sums.
+int product_team(const Product& p, int threads) noexcept {
+    constexpr std::int64_t least_of_row = 131072, least_of_rows = 65536;
+    const bool of_lines = p.a.col_stride == 1 && p.b.row_stride == 1 && p.into == Into::overwrite;
+    const std::int64_t least = p.m == 1 ? least_of_row : least_of_rows;
+    return of_lines && p.m * p.n * p.k < least ? 1 : threads;
+}
 
 bool packs_factors(const Product& p) noexcept {
     return avx2::usable() && p.a.element == Dtype::fp32 && p.c_element == Dtype::fp32 &&
@@ -166,6 +192,7 @@ void multiply(device::CpuContext& ctx, const Product& p) {
     if (p.m == 0 || p.n == 0) return;
     require(p.k > 0, "a product needs at least one inner element");
     if (packs_factors(p)) return avx2::multiply(ctx, float_product(p));
+    const Team team(product_team(p, ctx.threads()));
     if (cached<MatmulCache>(ctx).run(p)) return;
     if (p.a.element != Dtype::bf16)
         throw Error(ErrorKind::dnnl, "oneDNN has no fp32 matrix product");

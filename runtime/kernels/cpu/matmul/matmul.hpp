@@ -74,6 +74,10 @@ private:
 // which it does not matter how their rows lie.
 bool packs_factors(const Product& product) noexcept;
 
+// Returns how many of a context's threads share a product of oneDNN: one if waking the others would
+// take longer. This holds for the outputs of layers only, and does not change their numbers.
+int product_team(const Product& product, int threads) noexcept;
+
 // Runs the product on the context's threads. Empty products are allowed.
 void multiply(device::CpuContext& ctx, const Product& product);
 
