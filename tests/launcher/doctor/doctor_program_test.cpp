@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real program: alone, under launchers, and on hosts in namespaces with faults planted there.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/files.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
@@ -47,12 +47,6 @@ ProgramResult on_four_hosts(const std::string& fault, const std::string& line) {
     std::istringstream words(line);
     for (std::string word; words >> word;) command.push_back(word);
     return run_program(command, {"", environment(), ""});
-}
-
-bool may_make_networks() {
-    if (geteuid() == 0) return true;
-    MESSAGE("skipped: only root can make networks");
-    return false;
 }
 
 }  // namespace
@@ -197,8 +191,8 @@ TEST_CASE("ranks that do not come, and a rank 0 that is not there") {
           "refuses connections: the host answers, but nothing listens there"});
 }
 
-TEST_CASE("four hosts: nothing wrong; two that do not reach each other; a slow cable") {
-    if (!may_make_networks()) return;
+TEST_CASE("four hosts: nothing wrong; two that do not reach each other; a slow cable" *
+          doctest::test_suite(needs_networks)) {
     const PreparedFolder place;
     says(on_four_hosts("true", place.doctor()), 0,
          {"4 ranks on 4 hosts", "h3 - h4: ", "rank 3 code 0", "verdict: a run can start"});
@@ -216,8 +210,8 @@ TEST_CASE("four hosts: nothing wrong; two that do not reach each other; a slow c
           "rank 0 code 0"});
 }
 
-TEST_CASE("a rank 0 that cannot be reached is named with the reason") {
-    if (!may_make_networks()) return;
+TEST_CASE("a rank 0 that cannot be reached is named with the reason" *
+          doctest::test_suite(needs_networks)) {
     const PreparedFolder place;
     says(on_four_hosts("inside 2 ip route add unreachable 10.97.0.1/32",
                        "lockstep doctor --timeout 2"),

@@ -11,6 +11,7 @@
 
 #include "tests/support/faulty_files.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
@@ -339,7 +340,7 @@ TEST_CASE("a folder that takes no files") {
             {prepared.data, "--overwrite"});
 }
 
-TEST_CASE("a disk that will not hold the checkpoints") {
+TEST_CASE("a disk that will not hold the checkpoints" * doctest::test_suite(needs_small_disk)) {
     const Prepared prepared;
     const std::string disk = prepared.scratch / "disk";
     fs::create_directory(disk);

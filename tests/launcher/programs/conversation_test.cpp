@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tests/launcher/programs/small_talk.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/terminal.hpp"
 
 using namespace lockstep::tests;
@@ -97,7 +98,7 @@ TEST_CASE("a log that cannot be kept is told before the talk") {
     says(run_line("self_chat -mf " + talk.model + " --display-examples false"), 2, {"--outfile"});
 }
 
-TEST_CASE("at a terminal lines are edited and come back") {
+TEST_CASE("at a terminal lines are edited and come back" * doctest::test_suite(needs_terminal)) {
     const SmallTalk talk;
     const std::string log = talk.scratch / "log.jsonl";
     TerminalProgram program({"interactive", "--threads", "1", "-mf", talk.model, "--outfile", log});
@@ -123,7 +124,8 @@ TEST_CASE("at a terminal lines are edited and come back") {
     CHECK(program.wait() == 0);
 }
 
-TEST_CASE("what a terminal would obey is shown as bytes and kept as it is") {
+TEST_CASE("what a terminal would obey is shown as bytes and kept as it is" *
+          doctest::test_suite(needs_terminal)) {
     const SmallTalk talk;
     const std::string text = "\x1b[31mred\x07", shown = "\\x1b[31mred\\x07";
     const std::string file = talk.scratch / "text.txt", log = talk.scratch / "chat.jsonl";
@@ -140,7 +142,7 @@ TEST_CASE("what a terminal would obey is shown as bytes and kept as it is") {
     CHECK(program.wait() == 0);
 }
 
-TEST_CASE("Ctrl-C ends a talk, and the log has it") {
+TEST_CASE("Ctrl-C ends a talk, and the log has it" * doctest::test_suite(needs_terminal)) {
     const SmallTalk talk;
     const std::string log = talk.scratch / "log.jsonl";
     TerminalProgram program({"interactive", "--threads", "1", "-mf", talk.model, "--outfile", log});

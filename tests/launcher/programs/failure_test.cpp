@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/launcher/programs/disturbed_run.hpp"
+#include "tests/support/needs.hpp"
 
 using namespace lockstep::tests;
 
@@ -239,11 +240,8 @@ TEST_CASE("a rank whose data never comes is named, with the stack of its main th
     CHECK(end.failure["stack"].dump().find("lockstep::train::Trainer::run") != std::string::npos);
 }
 
-TEST_CASE("a rank whose network is cut is named, rank 0 as well as another") {
-    if (geteuid() != 0) {
-        MESSAGE("skipped: only root can make networks");
-        return;
-    }
+TEST_CASE("a rank whose network is cut is named, rank 0 as well as another" *
+          doctest::test_suite(needs_networks)) {
     const DisturbedData data;
     std::vector<DisturbedEnd> ends(2);
     {
@@ -269,11 +267,8 @@ TEST_CASE("a rank whose network is cut is named, rank 0 as well as another") {
     }
 }
 
-TEST_CASE("multiprocessing_train ends by itself where the loopback network is gone") {
-    if (geteuid() != 0) {
-        MESSAGE("skipped: only root can make networks");
-        return;
-    }
+TEST_CASE("multiprocessing_train ends by itself where the loopback network is gone" *
+          doctest::test_suite(needs_networks)) {
     const DisturbedData data;
     const DisturbedEnd end = DisturbedRun(data, launchers().front().command)
                                  .run_by("bash tests/launcher/programs/cut_loopback.sh");

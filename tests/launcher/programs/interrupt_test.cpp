@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/needs.hpp"
 #include "tests/support/program_checks.hpp"
 #include "tests/support/terminal.hpp"
 
@@ -46,7 +47,8 @@ constexpr const char* fast_steps =
 
 }  // namespace
 
-TEST_CASE_FIXTURE(PreparedDialogues, "a second Ctrl-C is told as such, with the last checkpoint") {
+TEST_CASE_FIXTURE(PreparedDialogues, "a second Ctrl-C is told as such, with the last checkpoint" *
+                                         doctest::test_suite(needs_terminal)) {
     for (const Start& start : starts) {
         CAPTURE(start.launcher);
         const std::string folder = model + std::to_string(start.launcher.size());
@@ -65,7 +67,8 @@ TEST_CASE_FIXTURE(PreparedDialogues, "a second Ctrl-C is told as such, with the 
 }
 
 TEST_CASE_FIXTURE(PreparedDialogues,
-                  "the first Ctrl-C is answered, and the end names checkpoint and command") {
+                  "the first Ctrl-C is answered, and the end names checkpoint and command" *
+                      doctest::test_suite(needs_terminal)) {
     for (const Start& start : starts) {
         CAPTURE(start.launcher);
         const std::string folder = model + std::to_string(start.launcher.size());
@@ -82,7 +85,8 @@ TEST_CASE_FIXTURE(PreparedDialogues,
     }
 }
 
-TEST_CASE_FIXTURE(PreparedDialogues, "a second Ctrl-C in a continued run names the checkpoint") {
+TEST_CASE_FIXTURE(PreparedDialogues, "a second Ctrl-C in a continued run names the checkpoint" *
+                                         doctest::test_suite(needs_terminal)) {
     const auto first = run_line("train --data " + data + " -mf " + model + slow_steps +
                                 " -bs 1 --max-train-steps 1");
     REQUIRE_MESSAGE(first.code == 0, first.err);

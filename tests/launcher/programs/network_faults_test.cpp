@@ -2,15 +2,13 @@
 // Networks that lose, delay or reset what ranks send each other, ranks that come late, and
 // strangers that connect. A run ends well, or ends with one message that names the right rank.
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/core/file_descriptor.hpp"
 #include "tests/launcher/programs/disturbed_run.hpp"
+#include "tests/support/needs.hpp"
 
 using namespace lockstep::tests;
 
@@ -20,14 +18,6 @@ int count(const std::string& text, const std::string& part) {
     int found = 0;
     for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
     return found;
-}
-
-bool no_networks() {
-    // The file may exist although the kernel has no such device.
-    const lockstep::FileDescriptor device(::open("/dev/net/tun", O_RDWR | O_CLOEXEC));
-    if (geteuid() == 0 && device) return false;
-    MESSAGE("skipped: only root can make networks, and they need /dev/net/tun");
-    return true;
 }
 
 struct Fault {
@@ -61,8 +51,8 @@ void check_disturbed(const DisturbedEnd& end, const Fault& fault) {
 }  // namespace
 
 TEST_CASE(
-    "a run goes on over a network that loses, delays and resets, with late ranks and strangers") {
-    if (no_networks()) return;
+    "a run goes on over a network that loses, delays and resets, with late ranks and strangers" *
+    doctest::test_suite(needs_tunnels)) {
     const std::vector<Fault> faults = {{"loss", "lost"},
                                        {"delay", "delayed"},
                                        {"reset", "reset"},
@@ -82,8 +72,8 @@ TEST_CASE(
 
 TEST_CASE(
     "a rank that hears but is not heard, one that does not hear, and one whose connections end "
-    "are named") {
-    if (no_networks()) return;
+    "are named" *
+    doctest::test_suite(needs_tunnels)) {
     const std::vector<Fault> faults = {{"mute", "cut"}, {"deaf", "cut"}, {"reset_all", "reset"}};
     const auto ends = run_all(faults, "");
     for (std::size_t i = 0; i < faults.size(); ++i) {
@@ -101,8 +91,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a rank that never comes is named by those that wait for it") {
-    if (no_networks()) return;
+TEST_CASE("a rank that never comes is named by those that wait for it" *
+          doctest::test_suite(needs_tunnels)) {
     const DisturbedEnd end = run_all({{"never", ""}}, "").front();
     CAPTURE(end.result.out);
     CAPTURE(end.result.err);

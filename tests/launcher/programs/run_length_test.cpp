@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tests/launcher/programs/metrics_file.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
@@ -99,7 +100,8 @@ TEST_CASE("a trace shows when validations ran and checkpoints were written") {
     CHECK(spans["checkpoint"] >= 2);
 }
 
-TEST_CASE("on a terminal the log's lines stand above the bar") {
+TEST_CASE("on a terminal the log's lines stand above the bar" *
+          doctest::test_suite(needs_terminal)) {
     const Dialogues dialogues;
     const auto run = run_program({"script", "-qec",
                                   build_bin() + "train --data " + dialogues.data + " -mf " +

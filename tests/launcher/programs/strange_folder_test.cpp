@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tests/support/needs.hpp"
 #include "tests/support/program_checks.hpp"
 
 using namespace lockstep::tests;
@@ -69,11 +70,8 @@ TEST_CASE_FIXTURE(Trained, "a file in place of the checkpoints is refused with t
     refused(run_line("lockstep checkpoint list " + folder), {"give what has this name another"});
 }
 
-TEST_CASE_FIXTURE(Trained, "no checkpoint is removed behind another user's link") {
-    if (::geteuid() != 0) {
-        MESSAGE("needs the superuser, who can give a link away");
-        return;
-    }
+TEST_CASE_FIXTURE(Trained, "no checkpoint is removed behind another user's link" *
+                               doctest::test_suite(needs_other_user)) {
     const std::string folder = without("checkpoints"), link = folder + "/checkpoints";
     fs::create_directory_symlink(model + "/checkpoints", link);
     REQUIRE(::lchown(link.c_str(), 12345, 12345) == 0);

@@ -3,7 +3,6 @@
 // checkpoints continue at any stage and on any ranks, plan tells memory and traffic, and what does
 // not fit is refused.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "tests/launcher/programs/metrics_file.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/program_checks.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -109,11 +109,8 @@ TEST_CASE("processes that share write the tensors of those that do not, bit for 
     }
 }
 
-TEST_CASE("rank 0 saves and loads alone if a rank does not see its folder") {
-    if (geteuid() != 0) {
-        MESSAGE("skipped: only root can hide a folder from a rank");
-        return;
-    }
+TEST_CASE("rank 0 saves and loads alone if a rank does not see its folder" *
+          doctest::test_suite(needs_mounts)) {
     const Prepared prepared;
     const std::string all = " --precision bf16 --max-train-steps ";
     prepared.run(on(3) + prepared.start("seen") + all + "20 --zero 3");

@@ -8,6 +8,7 @@
 
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/needs.hpp"
 
 using namespace lockstep;
 
@@ -27,11 +28,8 @@ TEST_CASE("links are followed to their end, whether something is there or not") 
     CHECK_THROWS_WITH_AS(followed_path(folder / "loop"), what.c_str(), Error);
 }
 
-TEST_CASE("another user's link is refused by its name") {
-    if (::geteuid() != 0) {
-        MESSAGE("needs the superuser, who can give a link away");
-        return;
-    }
+TEST_CASE("another user's link is refused by its name" *
+          doctest::test_suite(tests::needs_other_user)) {
     const tests::ScratchFolder folder;
     tests::write_text(folder / "file", "");
     std::filesystem::create_symlink("file", folder / "theirs");
