@@ -51,10 +51,10 @@ bool mounts_disk() {
 }
 
 bool makes_networks() {
-    return ::geteuid() == 0 &&
-           shell(
-               "unshare --net --uts sh -c 'hostname other && ip link add a type bridge && "
-               "ip link add b type veth peer name c'");
+    return ::geteuid() == 0 && shell(
+                                   "unshare --net --uts sh -c 'hostname other && ip link add name "
+                                   "bridge0 type bridge && "
+                                   "ip link add name veth0 type veth peer name veth1'");
 }
 
 bool makes_tunnels() {
