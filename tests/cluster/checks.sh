@@ -28,7 +28,7 @@ expect() {
     rm -rf "$model"
     # With one session folder for all, mpiruns that follow each other remove it for the next.
     export OMPI_MCA_orte_tmpdir_base=/tmp/mpi.$way.$((++runs))
-    local limit=(timeout 60)
+    local limit=(timeout 300)
     [ "$(type -t "$1")" != function ] || limit=()
     output=$("${limit[@]}" "$@" 2>&1 < /dev/null) || code=$?
     if [ "$wanted" = failure ]; then
@@ -75,5 +75,5 @@ on_terminal() {
     local command=$1
     shift
     printf '%s\n' "$@" exit > "typed.$way"
-    timeout 60 script -qec "$command" /dev/null < "typed.$way" | tr -d '\r'
+    timeout 300 script -qec "$command" /dev/null < "typed.$way" | tr -d '\r'
 }

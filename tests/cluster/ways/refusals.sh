@@ -8,7 +8,7 @@ export PMIX_MCA_pmix_client_base_verbose=5 # each rank tells that it leaves PMIx
 refuses() {
     local codes=$1 lines=$2 text=$3 code=0
     shift 3
-    output=$(timeout 60 srun -N2 --ntasks-per-node=4 --mpi=pmix "$@" 2>&1 < /dev/null) || code=$?
+    output=$(timeout 300 srun -N2 --ntasks-per-node=4 --mpi=pmix "$@" 2>&1 < /dev/null) || code=$?
     [ "$code" = "${codes##* }" ] || fail "exit code $code instead of ${codes##* }"
     local seen
     seen=$(grep -oE "Exited with exit code [0-9]+" <<< "$output" | grep -oE "[0-9]+" | sort -u | xargs)

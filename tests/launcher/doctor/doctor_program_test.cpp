@@ -214,7 +214,7 @@ TEST_CASE("a rank 0 that cannot be reached is named with the reason" *
           doctest::test_suite(needs_networks)) {
     const PreparedFolder place;
     says(on_four_hosts("inside 2 ip route add unreachable 10.97.0.1/32",
-                       "lockstep doctor --timeout 2"),
+                       "lockstep doctor --timeout 10"),
          0,
          {"PROBLEM [meeting] rank 1 on h2: cannot meet", "seen from h2: 10.97.0.1 port ",
           "No route to host", "PROBLEM [ranks] rank 1: did not come", "rank 0 code 1"});

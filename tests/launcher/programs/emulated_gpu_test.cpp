@@ -280,7 +280,7 @@ TEST_CASE("a rank that is killed or stopped ends the other, also through the hos
         RunningJob job("lockstep_emulated_gpu multiprocessing_train --data " + prepared.data +
                            " -mf " + model +
                            " --embedding-size 16 --n-layers 1 --ffn-size 16 -tr 16 -bs 2 "
-                           "--num-epochs 100000 --log-every-n-steps 1 --threads 1 --timeout 3 "
+                           "--num-epochs 100000 --log-every-n-steps 1 --threads 1 --timeout 10 "
                            "--distributed-world-size 2 --allow-shared-gpu",
                        model);
         REQUIRE(job.wait_for_first_step());

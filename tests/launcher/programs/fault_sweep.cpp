@@ -131,7 +131,7 @@ ProgramResult run_within_limit(const std::vector<std::string>& command,
     for (const auto& [name, value] : environment) words.push_back(name + "=" + value);
     words.push_back(program_path(command.front()));
     words.insert(words.end(), command.begin() + 1, command.end());
-    words.insert(words.begin(), {"timeout", "-k", "5", "60"});
+    words.insert(words.begin(), {"timeout", "-k", "60", "600"});
     return run_program(words);
 }
 

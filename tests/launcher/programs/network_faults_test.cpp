@@ -33,7 +33,7 @@ std::vector<DisturbedEnd> run_all(const std::vector<Fault>& faults, const std::s
     for (std::size_t i = 0; i < faults.size(); ++i) {
         threads.emplace_back([&, i] {
             ends[i] = DisturbedRun(data, "distributed_train", options)
-                          .run_by("timeout 60 bash tests/launcher/programs/faulty_network.sh " +
+                          .run_by("timeout 600 bash tests/launcher/programs/faulty_network.sh " +
                                   faults[i].name);
         });
     }

