@@ -78,6 +78,9 @@ constexpr std::array options_of_updates{"learningrate",
 constexpr std::array options_of_metric{"validation-metric", "validation-metric-mode",
                                        "validation-max-exs", "aggregate-micro"};
 constexpr std::array options_of_decays{"learningrate", "lr-scheduler"};
+// These say when a run ends, and nothing else.
+constexpr std::array<std::string_view, 5> limit_options{
+    "num-epochs", "max-train-steps", "max-train-time", "validation-patience", "validation-cutoff"};
 
 // A given option also takes the place of these stored ones.
 struct Replaced {
@@ -281,6 +284,20 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
     std::string text;
     for (const std::string& one : texts) text += (text.empty() ? "" : ", ") + one;
     return text;
+}
+
+ChangedOptions changed_kind(const StoredOptions& stored, const RunConfig& config,
+                            const std::map<std::string, std::string>& values) {
+    if (config.changes.empty()) return ChangedOptions::none;
+    const bool others = std::ranges::any_of(stored.values, [&](const auto& option) {
+        const auto& [name, then] = option;
+        if (of_launch(name) || std::ranges::find(limit_options, name) != limit_options.end())
+            return false;
+        if (name == "data" && same_data(config.data, stored)) return false;
+        const auto now = values.find(name);
+        return now != values.end() && now->second != then;
+    });
+    return others ? ChangedOptions::others : ChangedOptions::limits;
 }
 
 CountedAnew counted_anew(const StoredOptions& stored, const RunConfig& config,

@@ -27,6 +27,10 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
                             const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values);
 
+// Tells of what kind these options are; config.changes names them.
+ChangedOptions changed_kind(const StoredOptions& stored, const RunConfig& config,
+                            const std::map<std::string, std::string>& values);
+
 // Tells what the run no longer counts because `values` differ from the stored ones.
 CountedAnew counted_anew(const StoredOptions& stored, const RunConfig& config,
                          const std::map<std::string, std::string>& values);

@@ -247,6 +247,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (stored) {
         const auto values = option_values(task, config);
         config.changes = changed_options(*stored, config, tables, values);
+        config.changed = changed_kind(*stored, config, values);
         config.counted_anew = counted_anew(*stored, config, values);
     }
     return config;

@@ -85,6 +85,9 @@ struct CountedAnew {
     bool decays = false;       // those of the learning rate: another one is given
 };
 
+// Tells what kind of options a continued run is given with other values than before.
+enum class ChangedOptions { none, limits, others };
+
 // Holds all options of a training, evaluation or generation program. The initial values here are
 // the options' defaults.
 struct RunConfig {
@@ -133,7 +136,8 @@ struct RunConfig {
     std::string lines;            // the same with their values, as a --config file
     ComparedOptions compared;     // what has to be the same on all ranks
     std::string changes;          // of a continued run: the given options that differ from before
-    CountedAnew counted_anew;     // because of them
+    ChangedOptions changed = ChangedOptions::none;  // their kind; limits: nothing else
+    CountedAnew counted_anew;                       // because of them
 };
 
 }  // namespace lockstep::launcher

@@ -62,6 +62,14 @@ std::int64_t integer(const std::string& text) {
     return value;
 }
 
+NamedTexts read_parts(const Json& options) {
+    NamedTexts parts;
+    if (!options.is_object() || !options.contains("parts")) return parts;
+    for (const Json& part : options["parts"])
+        parts.emplace_back(member(part, "step"), member(part, "changes"));
+    return parts;
+}
+
 std::optional<SavedState> read_state(const std::string& folder) {
     const Json json = json_if_any(folder + "/state.json");
     if (!json.is_object() || !json.contains("trainer")) return std::nullopt;
@@ -71,7 +79,10 @@ std::optional<SavedState> read_state(const std::string& folder) {
     state.ended = member(trainer, "ended");
     if (trainer.is_object() && trainer.contains("validation"))
         state.without_better = integer(member(trainer["validation"], "without_better"));
-    if (json.contains("options")) state.options = dumped_options(member(json["options"], "config"));
+    if (json.contains("options")) {
+        state.options = dumped_options(member(json["options"], "config"));
+        state.parts = read_parts(json["options"]);
+    }
     if (json.contains("versions")) state.versions = members(json["versions"]);
     return state;
 }

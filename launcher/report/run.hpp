@@ -31,6 +31,7 @@ struct SavedState {
     NamedTexts options;               // the given options
     NamedTexts versions;              // lockstep, device, precision, ranks, threads, ...
     std::string ended = {};  // why the run came to its end; empty: it did not, or not known
+    NamedTexts parts = {};   // the step after which a part began, and what it changed
 };
 
 // Holds the contents of failure.json, see docs/failures.md.

@@ -50,6 +50,14 @@ std::string data_text(const Run& run) {
     return data.empty() ? "not known before the first checkpoint" : data;
 }
 
+std::string parts_text(const Run& run) {
+    std::string text;
+    if (run.saved)
+        for (const auto& [step, changes] : run.saved->parts)
+            text += (text.empty() ? "after step " : "; after step ") + step + " with " + changes;
+    return text;
+}
+
 std::string steps_taken(const Run& run) {
     const History& history = run.history;
     const std::int64_t skipped = history.step() - history.updates();
@@ -144,6 +152,7 @@ std::string summary(const std::vector<Run>& runs, const std::vector<std::string>
     std::vector<Row> wanted{
         {"Model", model_text},
         {"Data", data_text},
+        {"Continued", parts_text},
         {"Ran on", place_text},
         {"Done", steps_taken},
         {"Trained on", trained_on},
@@ -168,6 +177,9 @@ std::string summary(const std::vector<Run>& runs, const std::vector<std::string>
     for (const Row& row : wanted) {
         rows.push_back({row.name});
         for (const Run& run : runs) rows.back().push_back(row.text(run));
+        const bool told = std::any_of(rows.back().begin() + 1, rows.back().end(),
+                                      [](const std::string& text) { return !text.empty(); });
+        if (row.text == parts_text && !told) rows.pop_back();
     }
     return table(TableKind::words, head, rows);
 }

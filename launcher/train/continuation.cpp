@@ -28,6 +28,7 @@ Continuation continuation_of(const train::RunRecord& record) {
     if (const auto dealing = options.find("dealing");
         dealing != options.end() && dealing->is_object())
         found.dealing = dealing->get<DealingRecord>();
+    found.parts = options.value("parts", std::vector<ContinuedPart>());
     return found;
 }
 
@@ -37,6 +38,7 @@ void to_json(nlohmann::json& json, const Continuation& continuation) {
             {"data_set", continuation.data_set},
             {"content", continuation.content}};
     if (continuation.dealing) json["dealing"] = *continuation.dealing;
+    if (!continuation.parts.empty()) json["parts"] = continuation.parts;
 }
 
 void from_json(const nlohmann::json& json, Continuation& continuation) {
@@ -46,6 +48,17 @@ void from_json(const nlohmann::json& json, Continuation& continuation) {
     json.at("content").get_to(continuation.content);
     if (const auto dealing = json.find("dealing"); dealing != json.end())
         continuation.dealing = dealing->get<DealingRecord>();
+    continuation.parts = json.value("parts", std::vector<ContinuedPart>());
+}
+
+// A path need not be UTF-8.
+void to_json(nlohmann::json& json, const ContinuedPart& part) {
+    json = {{"step", part.step}, {"changes", data::escape_bytes(part.changes)}};
+}
+
+void from_json(const nlohmann::json& json, ContinuedPart& part) {
+    json.at("step").get_to(part.step);
+    part.changes = data::unescape_bytes(json.at("changes").get<std::string>());
 }
 
 DataChange data_change(const Continuation& continuation, const DataSets& data,

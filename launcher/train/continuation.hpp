@@ -14,6 +14,12 @@
 
 namespace lockstep::launcher {
 
+// Begins where a run was continued with other options or data.
+struct ContinuedPart {
+    std::int64_t step = 0;  // after which it begins
+    std::string changes;    // as the run told them
+};
+
 // Holds what a checkpoint says about the position of its run. Every rank needs it.
 struct Continuation {
     train::TrainerState trainer;
@@ -21,12 +27,15 @@ struct Continuation {
     std::string data_set;  // data_set_text() of one; empty: several, or not known
     std::string content;   // content_of() the data; empty: not known
     std::optional<DealingRecord> dealing;
+    std::vector<ContinuedPart> parts;  // those in which the run was continued with a change
 };
 
 // Throws nlohmann's exceptions when a member has another type.
 Continuation continuation_of(const train::RunRecord& record);
 void to_json(nlohmann::json& json, const Continuation& continuation);
 void from_json(const nlohmann::json& json, Continuation& continuation);
+void to_json(nlohmann::json& json, const ContinuedPart& part);
+void from_json(const nlohmann::json& json, ContinuedPart& part);
 
 // Tells whether the data are surely others than those of the checkpoint, and describes both.
 struct DataChange {

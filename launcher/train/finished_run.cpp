@@ -9,6 +9,7 @@
 #include "runtime/core/read_file.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
+#include "runtime/train/loop/exit_reason.hpp"
 
 namespace lockstep::launcher {
 
@@ -31,21 +32,34 @@ bool is_evaluated(const std::string& model_file, std::int64_t step) {
     return json.is_object() && json.contains("finished_step") && json["finished_step"] == step;
 }
 
+// A run that ended and could not evaluate its weights makes up for it; one that was stopped, and is
+// now given a limit behind it, has not ended.
+std::string line(const RunConfig& config, const train::TrainerState& state,
+                 train::ExitReason reason) {
+    const std::string why = train::describe(reason, state),
+                      way = std::string(train::way_on(reason)) + " to go on";
+    const bool wants_files = !config.trace_file.empty() || !config.world_logs.empty();
+    if (wants_files || config.changed == ChangedOptions::others || has_leftovers(config.model_file))
+        return "";
+    if (is_evaluated(config.model_file, state.step))
+        return "training ended before: " + why + "; nothing was trained or written, " + way;
+    if (config.changed == ChangedOptions::none || !state.ended.empty()) return "";
+    return "nothing was trained or written: " + why + " before step " +
+           std::to_string(state.step + 1) + "; " + way;
+}
+
 }  // namespace
 
-std::optional<train::ExitReason> finished_before(const RunConfig& config,
-                                                 const std::optional<train::TrainerState>& resume,
-                                                 std::int64_t rows_per_epoch,
-                                                 comm::Communicator& communicator) {
+std::optional<std::string> nothing_to_do(const RunConfig& config,
+                                         const std::optional<train::TrainerState>& resume,
+                                         std::int64_t rows_per_epoch,
+                                         comm::Communicator& communicator) {
     if (!resume) return std::nullopt;
     const auto reason = train::ended(config.train, *resume, rows_per_epoch);
     if (!reason) return std::nullopt;
-    const bool wants_files = !config.trace_file.empty() || !config.world_logs.empty();
-    const bool done = communicator.rank() == 0 && config.changes.empty() && !wants_files &&
-                      is_evaluated(config.model_file, resume->step) &&
-                      !has_leftovers(config.model_file);
-    const std::string told = broadcast_text(communicator, done ? "done" : "");
-    return told.empty() ? std::nullopt : reason;
+    const std::string told = broadcast_text(
+        communicator, communicator.rank() == 0 ? line(config, *resume, *reason) : "");
+    return told.empty() ? std::nullopt : std::optional(told);
 }
 
 }  // namespace lockstep::launcher

@@ -154,11 +154,13 @@ void TrainingSession::continue_from(const Continuation& shared) {
     require_continuable(shared, config_, plan_.data, plan_.weights);
     resume_ = shared.trainer;
     dealt_ = shared.dealing;
+    parts_ = shared.parts;
     options_.seed = resume_->seed;
     options_.lanes = resume_->lanes;
     log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
               printable(plan_.checkpoint.value_or(config_.model_file)));
     const DataChange change = data_change(shared, plan_.data, plan_.weights);
+    note_part(change);
     if (change.is_other) {
         dealt_.reset();
         log_.info("epoch " + std::to_string(resume_->position.epoch + 1) +
@@ -173,6 +175,14 @@ void TrainingSession::continue_from(const Continuation& shared) {
     const std::string told = count_anew(anew, *resume_);
     if (!config_.changes.empty())
         log_.info("continued with " + config_.changes + (told.empty() ? "" : "; " + told));
+}
+
+void TrainingSession::note_part(const DataChange& change) {
+    std::string changes = config_.changes;
+    if (change.is_other)
+        changes += (changes.empty() ? "" : "; ") +
+                   ("another data set: " + change.now + " instead of " + change.then);
+    if (!changes.empty()) parts_.push_back({resume_->step, changes});
 }
 
 DealingRecord TrainingSession::dealing() const {
@@ -290,6 +300,7 @@ train::RunRecord TrainingSession::new_record() const {
     if (const std::string content = content_of(plan_.data); !content.empty())
         options["data_content"] = content;
     options["dealing"] = dealing();
+    if (!parts_.empty()) options["parts"] = parts_;
     options["model"] = parse_json(model::to_json(plan_.model));
     record.options_json = dump_json(options);
     record.versions = versions_of(job_, options_);
@@ -379,11 +390,9 @@ void TrainingSession::write_trace() const {
 }
 
 void TrainingSession::run(const train::StopFlag& stop, const std::string& continuing) {
-    if (const auto reason =
-            finished_before(config_, resume_, source_->rows_per_epoch(), *job_.communicator)) {
-        log_.info("training ended before: " + train::describe(*reason, *resume_) +
-                  "; nothing was trained or written, " + std::string(train::way_on(*reason)) +
-                  " to go on");
+    if (const auto line =
+            nothing_to_do(config_, resume_, source_->rows_per_epoch(), *job_.communicator)) {
+        log_.info(*line);
     } else {
         announce();
         train(stop, continuing);

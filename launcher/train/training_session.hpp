@@ -45,6 +45,8 @@ private:
     // Tells which weights the run begins with, and returns where they are; empty: initial ones.
     std::string tell_first_weights() const;
     void continue_from(const Continuation& shared);
+    // Keeps for `lockstep report` with what the run is continued.
+    void note_part(const DataChange& change);
     void open_data();
     DealingRecord dealing() const;
     train::RunRecord new_record() const;
@@ -74,6 +76,7 @@ private:
     std::optional<train::TrainerState> resume_;
     bool has_best_ = false;               // the folder has the best weights of a validation
     std::optional<DealingRecord> dealt_;  // as the checkpoint says
+    std::vector<ContinuedPart> parts_;
     std::unique_ptr<data::StepLoader> loader_;
     std::unique_ptr<CheckedSource> source_;
     std::unique_ptr<data::Tokenizer> tokenizer_;

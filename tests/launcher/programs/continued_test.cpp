@@ -190,6 +190,56 @@ TEST_CASE("a run that has ended stays ended until what ended it is changed") {
     }
 }
 
+TEST_CASE("a run that has passed a limit which it is given now says so, and does nothing") {
+    const Prepared prepared;
+    const auto files = [&] {
+        std::map<std::string, std::pair<std::filesystem::file_time_type, std::string>> found;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(prepared.model))
+            if (entry.is_regular_file())
+                found[entry.path()] = {entry.last_write_time(), read_text(entry.path())};
+        return found;
+    };
+    const std::string line = "train" + prepared.start() + " -bs 8 --max-train-steps ";
+    const auto passed = [&](const std::string& beginning) {
+        const auto before = files();
+        const std::vector<std::pair<std::string, std::string>> limits{
+            {"--max-train-steps 3", "the number of steps is reached"},
+            {"--num-epochs 0.05", "the number of epochs is reached"},
+            {"--max-train-time 1e-9", "the time is over"},
+            {"--max-train-steps 99 --validation-patience 1", " no better"},
+            {"--max-train-steps 99 --validation-cutoff 1e9", "metric is good enough"}};
+        for (const auto& [limit, why] : limits) {
+            CAPTURE(limit);
+            const std::string said = Prepared::done("train -mf " + prepared.model + " " + limit);
+            CAPTURE(said);
+            CHECK(holds(said, beginning));
+            CHECK(holds(said, why));
+            CHECK(holds(said, " to go on"));
+            CHECK_FALSE(holds(said, "training ended: "));
+            CHECK_FALSE(holds(said, "evaluating"));
+            CHECK(files() == before);
+        }
+    };
+    const std::string validated = " --validation-every-n-steps 2 -lr 0 -vmt ppl";
+    SUBCASE("after its end") {
+        Prepared::done(line + "4" + validated);
+        passed("training ended before: ");
+    }
+    SUBCASE("after a stop") {
+        const auto stopped =
+            run_program({"bash", "-c",
+                         "PATH=${0%/*}:$PATH; " + line + "1000000" + validated +
+                             " --validation-patience 0 & p=$!; until [ $(grep -c '\"valid\"' " +
+                             prepared.model +
+                             "/metrics.jsonl 2> /dev/null) -gt 3 ] 2> /dev/null; do sleep "
+                             "0.05; done; kill $p; wait $p",
+                         program_path("lockstep")});
+        REQUIRE_MESSAGE(stopped.code == 0, stopped.out << stopped.err);
+        CHECK_FALSE(std::filesystem::exists(prepared.model + "/report.json"));
+        passed("nothing was trained or written: ");
+    }
+}
+
 TEST_CASE("a changed rate counts validations without a better one anew, and another metric all") {
     const Prepared run;
     Prepared::done("train" + run.start() + " -bs 8 --max-train-steps 90 -vstep 2 -vp 2 -lr 0");

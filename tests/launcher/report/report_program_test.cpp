@@ -76,6 +76,42 @@ TEST_CASE("a trained model's folder becomes a page, and two become one") {
     shows(prepared.model + "/report.html", {"8 steps, 8 updates"});
 }
 
+TEST_CASE("a page tells with what a run was continued, another data set too") {
+    const PreparedDialogues prepared;
+    const std::string second = prepared.scratch / "second";
+    copy_head("examples/shakespeare/valid.txt", prepared.scratch / "valid.txt", 40);
+    const auto prepare = [&](const std::string& text, const std::string& out) {
+        says(run_line("lockstep prepare --dict-file " + prepared.data + "/dictionary.txt --input " +
+                      (prepared.scratch / text) + " --overwrite --out " + out),
+             0, {});
+    };
+    const auto train = [&](const std::string& options) {
+        says(run_line("train -mf " + prepared.model + " --quiet " + options), 0, {});
+    };
+    const std::string page = prepared.model + "/report.html";
+    const auto report = [&] {
+        says(run_line("lockstep report -mf " + prepared.model), 0, {});
+        return read_text(page);
+    };
+    prepare("train.txt", second);
+    train("--data " + second +
+          " --embedding-size 16 --n-layers 1 --ffn-size 16 -bs 4 --threads 1 "
+          "--num-epochs 1");
+    CHECK(report().find("Continued") == std::string::npos);
+    // The path is the same, and the rows are others.
+    prepare("valid.txt", second);
+    train("--num-epochs 2");
+    shows(page, {});
+    const std::string once = report();
+    CHECK(once.find("<th scope=\"row\">Continued</th>") != std::string::npos);
+    CHECK(once.find("after step 15 with --num-epochs 2 instead of 1; another data set: ") !=
+          std::string::npos);
+    train("--num-epochs 3 --learningrate 0.5");
+    const std::string twice = report();
+    CHECK(twice.find("; another data set: ") != std::string::npos);
+    CHECK(twice.find("; after step 25 with --learningrate 0.5 instead of ") != std::string::npos);
+}
+
 TEST_CASE("a folder with a hostile name is only a name") {
     const ScratchFolder scratch;
     const std::string folder = scratch / "<script>alert(1)<\xff>";
