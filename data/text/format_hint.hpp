@@ -10,7 +10,7 @@ namespace lockstep::data {
 // messages", if it looks like one of another format or program. Otherwise the text is empty.
 std::string format_hint(std::string_view line);
 
-// Returns true for a line that looks like a JSON object.
+// Returns true for a line that looks like a JSON object, or like an array of them.
 bool looks_like_json(std::string_view line) noexcept;
 
 // Returns true for a line that looks like ParlAI's text.

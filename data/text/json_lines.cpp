@@ -22,6 +22,14 @@ bool holds_something(const nlohmann::json& value) {
     return !value.empty();  // null, [] and {} are empty
 }
 
+// A line of ParlAI's or of chat messages is told by its own reader.
+void refuse_other_shape(const nlohmann::json& json, std::string_view line, std::string_view own,
+                        const std::string& expected, const SourceLine& source_line) {
+    const bool known = json.is_object() && (json.contains("messages") || json.contains("dialog"));
+    if (known) return;
+    throw_bad_text(source_line, "no " + std::string(own) + expected + format_hint(line));
+}
+
 }  // namespace
 
 void for_each_json_line(const TextChunk& chunk, std::string_view form,
@@ -37,6 +45,8 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
             if (!twice.empty())
                 throw_bad_text(source_line, "an object has " + in_quotes(twice) +
                                                 " twice, of which only one can be meant");
+            if (!json.is_object() || !json.contains(own.substr(1, own.size() - 2)))
+                refuse_other_shape(json, line, own, expected, source_line);
             read(json, source_line);
         } catch (const nlohmann::json::parse_error& e) {
             throw_bad_text(

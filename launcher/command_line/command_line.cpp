@@ -5,6 +5,7 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cerrno>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -20,6 +21,7 @@
 
 namespace lockstep::launcher {
 
+namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
 namespace {
@@ -42,8 +44,40 @@ struct Setting {
 };
 using Settings = std::map<std::string, Setting>;  // the key is the option's long name
 
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+}
+
+// What tells other programs to call `lockstep prepare` is said in prepare itself, too.
+std::string hint_for(std::string hint, const Index& index) {
+    if (!index.contains("valid-fraction")) return hint;
+    replace_all(hint, "lockstep prepare --", "--");
+    replace_all(hint, "`lockstep prepare`", "this program");
+    return hint;
+}
+
+// Names the option for a path that stands alone, as far as the program has one for it.
+std::string instead_of_path(const std::string& word, const Index& index) {
+    std::error_code unknown;
+    const auto holds = [&](const char* file) { return fs::exists(fs::path(word) / file, unknown); };
+    const auto give = [&](const std::string& what, const char* option) {
+        return "; give " + what + " by " + option + " " + shown(word);
+    };
+    const bool data = index.contains("data"), model = index.contains("mf"),
+               text = index.contains("input");
+    if (data && holds("dataset.json")) return give("the data", "--data");
+    if (model && (holds("config.json") || holds("checkpoints")))
+        return give("the model's folder", "-mf");
+    if (text && fs::is_regular_file(word, unknown)) return give("the text", "--input");
+    if (data && model) return "; a model's folder is given by -mf, data by --data";
+    if (model) return give("the model's folder", "-mf");
+    if (text) return give("a text", "--input");
+    return data ? give("the data", "--data") : "";
+}
+
 [[noreturn]] void unknown(const std::string& typed, const std::string& name, const Index& index) {
-    const std::string instead = instead_of_option(name);
+    const std::string instead = hint_for(instead_of_option(name), index);
     if (!instead.empty()) throw Error(ErrorKind::config, typed + ": no such option; " + instead);
     std::vector<std::string> names;
     for (const auto& [known, option] : index) {
@@ -135,8 +169,9 @@ public:
                 break;
             }
             if (!looks_like_option(args_[at_], index_)) {
-                throw Error(ErrorKind::config,
-                            "'" + shown(args_[at_]) + "' is not an option; options begin with --");
+                throw Error(ErrorKind::config, "'" + shown(args_[at_]) +
+                                                   "' is not an option; options begin with --" +
+                                                   instead_of_path(args_[at_], index_));
             }
             option(split_word(args_[at_]));
         }

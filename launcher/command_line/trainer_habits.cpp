@@ -66,6 +66,9 @@ constexpr std::array habits{
                 "--validation-every-n-steps N, --validation-every-n-epochs N or "
                 "--validation-every-n-secs N says when to validate; without them none happens "
                 "before the end"},
+    OptionHabit{"eval-delay",
+                "leave it out: validations come from the start on; --validation-every-n-steps N or "
+                "--validation-every-n-epochs N says how often"},
     OptionHabit{"eval-iters max-eval-samples max-eval-batches validation-samples",
                 "it is --validation-max-exs N here, in rows"},
     OptionHabit{"max-train-samples", "`lockstep prepare` takes all of its --input: shorten that"},
@@ -96,10 +99,16 @@ constexpr std::array habits{
     OptionHabit{"dataset-text-field text-column text-column-name label-names "
                 "remove-unused-columns packing eval-packing streaming preprocessing-num-workers "
                 "dataset-num-proc overwrite-cache validation-split-percentage "
-                "dataset-train-split dataset-test-split line-by-line",
+                "dataset-train-split dataset-test-split line-by-line packing-strategy "
+                "dataset-kwargs",
                 "it is the data's: `lockstep prepare --help` says what is read and how"},
+    OptionHabit{"completion-only-loss assistant-only-loss train-on-inputs train-on-prompt "
+                "mask-inputs",
+                "leave it out: of dialogues the replies alone have a loss, of plain text every "
+                "token"},
+    OptionHabit{"padding-free pad-to-multiple-of", "leave it out: batches have no padding"},
     OptionHabit{"block-size tokens-per-sample seq-length seq-len sequence-length context-length "
-                "max-seq-length max-seq-len",
+                "max-seq-length max-seq-len model-max-length",
                 "rows of plain text get their length by `lockstep prepare --block-size N`; other "
                 "rows are cut by --truncate N; positions of the model are --n-positions N"},
     OptionHabit{"max-source-length max-prompt-length max-source-positions",

@@ -38,15 +38,24 @@ bool validations_end(const train::ValidationOptions& v) {
     return happen && (v.patience > 0 || v.has_cutoff);
 }
 
+// A limit of 0 is none, as in ParlAI, which is not what everybody means by it.
+std::string limits_of_none(const RunConfig& config) {
+    std::string names;
+    for (const char* limit : {"num-epochs", "max-train-steps", "max-train-time"})
+        if (config.given.contains(limit))
+            names += (names.empty() ? " (--" : ", --") + std::string(limit);
+    return names.empty() ? "" : names + " of 0 or less sets no limit)";
+}
+
 void check_train(const RunConfig& config) {
     const train::RunLimits& limits = config.train.limits;
     const bool limited =
         limits.num_epochs > 0 || limits.max_train_steps > 0 || limits.max_train_time_s > 0;
     if (!limited && !validations_end(config.train.validation)) {
-        config_error(
-            "nothing ends this run: give --num-epochs, --max-train-steps or --max-train-time, or "
-            "validations (--validation-every-n-epochs, -steps or -secs), which end it by "
-            "--validation-patience or --validation-cutoff");
+        config_error("nothing ends this run" + limits_of_none(config) +
+                     ": give --num-epochs, --max-train-steps or --max-train-time above 0, or "
+                     "validations (--validation-every-n-epochs, -steps or -secs), which end it by "
+                     "--validation-patience or --validation-cutoff");
     }
     check_relative_step(config);
     // The constructor throws when the options are wrong.

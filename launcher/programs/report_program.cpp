@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* usage =
-    "report -mf DIR... [--out FILE]\n"
+    "lockstep report -mf DIR... [--out FILE]\n"
     "Writes one HTML page of a training run, or of several side by side.\n";
 
 struct ReportOptions {

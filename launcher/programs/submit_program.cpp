@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/programs/submit_program.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -26,7 +27,7 @@ namespace lockstep::launcher {
 namespace {
 
 constexpr const char* usage =
-    "submit [options] -- distributed_train --data DIR -mf DIR [options]\n"
+    "lockstep submit [options] -- distributed_train --data DIR -mf DIR [options]\n"
     "Writes a Slurm job script that starts the command once for each task, and submits it.\n";
 
 // Holds the command's own options.
@@ -199,12 +200,25 @@ int submit(const std::string& script_file) {
                                        ", its reason is above); the script stays");
 }
 
+// Without the separator the program's words are taken for submit's own.
+CommandLine parse_words(const std::vector<std::string>& args,
+                        const std::vector<OptionTable>& tables) {
+    try {
+        return parse_command_line(args, tables);
+    } catch (const Error& error) {
+        if (std::ranges::find(args, "--") != args.end()) throw;
+        throw Error(error.kind(),
+                    error.what() + std::string("; what the job runs stands behind --: lockstep "
+                                               "submit [options] -- distributed_train ..."));
+    }
+}
+
 }  // namespace
 
 SubmitOptions parse_submit(const std::vector<std::string>& args) {
     SubmitOptions options;
     Texts texts;
-    const CommandLine line = parse_command_line(args, submit_tables(options, texts));
+    const CommandLine line = parse_words(args, submit_tables(options, texts));
     options.help = line.help;
     options.dump_config = line.dump_config;
     if (line.help || line.dump_config) return options;

@@ -79,8 +79,9 @@ void check(const SlurmJob& spec) {
     for (const std::string& line : spec.sbatch_lines) (void)sbatch_line(line);
     (void)gpus_of_host(spec);
     if (spec.command.empty()) {
-        throw Error(ErrorKind::config,
-                    "name what the job runs behind --: submit [options] -- distributed_train ...");
+        throw Error(
+            ErrorKind::config,
+            "name what the job runs behind --: lockstep submit [options] -- distributed_train ...");
     }
 }
 

@@ -10,6 +10,7 @@
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
+#include "launcher/torchrun/launch_endpoint.hpp"
 #include "launcher/torchrun/launch_hosts.hpp"
 #include "launcher/torchrun/launch_variables.hpp"
 #include "launcher/torchrun/stream_sinks.hpp"
@@ -203,12 +204,19 @@ LaunchPlan plan_of(Typed typed, const std::vector<std::string>& words,
     const std::string tee =
         typed.tee == "0" && typed.redirects == "0" && !typed.log_folder.empty() ? "3" : typed.tee;
     plan.sinks = sinks_of(typed.redirects, tee, plan.ranks_per_node);
-    show_only(typed.shown_ranks, plan.sinks);
     const bool to_file = std::any_of(plan.sinks.begin(), plan.sinks.end(), [](const auto& sinks) {
         return sinks.output == Sink::file || sinks.error == Sink::file;
     });
     if (to_file && plan.log_folder.empty()) refuse("--redirects needs --log-dir DIR");
+    show_only(typed.shown_ranks, plan.log_folder.empty() ? Sink::nowhere : Sink::file, plan.sinks);
     return plan;
+}
+
+void require_port_of_endpoint(const LaunchHosts& hosts) {
+    const int port = parse_endpoint(hosts.endpoint).port;
+    if (port < 0 || hosts.master_port < 0 || port == hosts.master_port) return;
+    refuse("--rdzv-endpoint " + shown(hosts.endpoint) + " contradicts --master-port " +
+           std::to_string(hosts.master_port) + ": leave one out");
 }
 
 // --standalone means one host, whatever the environment says. An address of the command line takes
@@ -226,6 +234,9 @@ void forget_outer_hosts(Typed& typed, const std::set<std::string>& given) {
         forget("master-port", hosts.master_port, -1);
         hosts.endpoint.clear();
     }
+    if (given.contains("rdzv-endpoint") && given.contains("master-port") &&
+        !comm::trimmed(hosts.endpoint).empty())
+        require_port_of_endpoint(hosts);
     if (given.contains("master-addr")) forget("rdzv-endpoint", hosts.endpoint, "");
     if (hosts.standalone || !hosts.endpoint.empty()) forget("master-addr", hosts.master_addr, "");
 }

@@ -51,7 +51,7 @@ std::vector<StreamSinks> sinks_of(const std::string& redirects, const std::strin
     return sinks;
 }
 
-void show_only(const std::string& filter, std::vector<StreamSinks>& sinks) {
+void show_only(const std::string& filter, Sink kept, std::vector<StreamSinks>& sinks) {
     if (filter.empty()) return;
     const std::string option = "local-ranks-filter";
     std::vector<bool> shown(sinks.size(), false);
@@ -61,9 +61,9 @@ void show_only(const std::string& filter, std::vector<StreamSinks>& sinks) {
         if (rank >= shown.size()) OptionTable::reject(option, filter, "ranks of this host");
         shown[rank] = true;
     }
-    const auto hide = [](Sink& sink) {
+    const auto hide = [kept](Sink& sink) {
         if (sink == Sink::inherited) sink = Sink::nowhere;
-        if (sink == Sink::both) sink = Sink::file;
+        if (sink == Sink::both) sink = kept;
     };
     for (std::size_t rank = 0; rank < sinks.size(); ++rank) {
         if (shown[rank]) continue;

@@ -13,7 +13,7 @@ namespace lockstep::launcher {
 std::vector<StreamSinks> sinks_of(const std::string& redirects, const std::string& tee, int ranks);
 
 // Applies torchrun's --local-ranks-filter, such as "0,2": the launcher does not show the output of
-// the other ranks. An empty filter shows all ranks.
-void show_only(const std::string& filter, std::vector<StreamSinks>& sinks);
+// the other ranks. A teed stream of theirs becomes `kept`. An empty filter shows all ranks.
+void show_only(const std::string& filter, Sink kept, std::vector<StreamSinks>& sinks);
 
 }  // namespace lockstep::launcher

@@ -99,6 +99,17 @@ void warn_of_lost_work(const RunConfig& config, Log& log) {
     if (restarts && !train::saves_on_the_way(config.train)) log.error(restarts_lose_work);
 }
 
+// In TRL this option cuts rows.
+void warn_of_reply_length(const RunConfig& config, Log& log) {
+    const auto given = [&](const char* option) { return config.given.contains(option); };
+    if (!given("max-length") || given("truncate") || given("text-truncate") ||
+        given("label-truncate"))
+        return;
+    log.error(
+        "warning: --max-length limits the replies that the model generates, and cuts no row; "
+        "rows are cut by --truncate N");
+}
+
 void require_no_refusal(comm::Communicator& communicator, const Json& from_rank_0) {
     if (!from_rank_0.contains("refused")) return;
     communicator.leave_together();
@@ -211,6 +222,7 @@ TrainingStart read_start(const TrainingCommand& command, const RunConfig& launch
     const auto choice = train::choose_checkpoint(launch.model_file, train::Verify::sizes);
     TrainingStart start = start_from(choice.path, command, launch.model_file, mode, log);
     warn_of_lost_work(start.config, log);
+    warn_of_reply_length(start.config, log);
     start.plan.lock = std::move(lock);
     return start;
 }

@@ -32,6 +32,10 @@ Secret Secret::from(const Environment& environment) {
     const auto entry = environment.find(variable);
     if (entry == environment.end()) return {};
     std::string text = trimmed(entry->second);
+    if (text.empty())
+        throw Error(ErrorKind::config, std::string(variable) +
+                                           ": is set and empty; unset it, or give 16 or more "
+                                           "random characters (openssl rand -hex 32)");
     require_random(text, std::string(variable) + ": it");
     return Secret(std::move(text));
 }

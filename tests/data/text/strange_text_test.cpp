@@ -191,6 +191,21 @@ TEST_CASE("lines of another format are refused with the format that they look li
     CHECK(has(told_by_parlai(R"({"text": "a"})").turns, "it looks like JSON, of which"));
     CHECK(has(told_by_parlai("1 hi\thello\n").turns, "say --format fbdialog"));
     CHECK(has(told_by_parlai("{\n").turns, "JSON over several lines"));
+    CHECK(has(told_by_parlai(R"({"text": "a"})").turns, "jq -r .text FILE"));
+    const std::string share = R"({"conversations": [{"from": "human", "value": "a"}]})";
+    const std::string alpaca = R"({"instruction": "a", "input": "", "output": "b"})";
+    const std::string pair = R"({"prompt": "a", "completion": "b"})";
+    for (const auto& told : {told_by_parlai, told_by_messages, told_by_jsonl}) {
+        CHECK(has(told(share).turns, "ShareGPT's conversations: write them anew by jq -c '{mess"));
+        CHECK(
+            has(told(alpaca).turns, "Alpaca's instructions: write them anew by jq -c '{messages"));
+        CHECK(has(told(pair).turns, "prompts with completions: write them anew by jq -c 'if "));
+        CHECK(has(told("[" + share + "]").turns, "by jq -c '.[] | {messages: [.conversations[]"));
+        CHECK(has(told("[" + alpaca + "]").turns, "by jq -c '.[] | {messages: [{role"));
+        CHECK(has(told("[" + chat + "]").turns, "a JSON array; write one object a line by jq -c"));
+        CHECK(has(told("[\n" + chat + "\n]").turns, "a JSON array over several lines; write one"));
+    }
+    CHECK(has(told_by_plain("[" + alpaca + "]\n").warnings, "a file of JSON is read as plain"));
     CHECK(has(told_by_fbdialog(chat).turns, "say --format messages"));
     CHECK(has(told_by_fbdialog("text:a\tlabels:b\n").turns, "say --format parlai"));
     CHECK(has(told_by_jsonl("text:a\tlabels:b\n").turns, "say --format parlai"));

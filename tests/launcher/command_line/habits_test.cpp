@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -136,6 +137,20 @@ TEST_CASE("an option of another program is refused by what to type instead") {
     CHECK(of("generate", {"--data", "d"}).find("not an option here") != std::string::npos);
 }
 
+TEST_CASE("a path that stands alone is told as the option that it belongs to") {
+    const tests::ScratchFolder scratch;
+    const std::string folder = scratch.path();
+    tests::write_text(folder + "/dataset.json", "{}");
+    CHECK(answer("train", {folder}).ends_with("; give the data by --data " + folder));
+    CHECK(answer("interactive", {folder}).ends_with("; give the model's folder by -mf " + folder));
+    CHECK(answer("build_dict", {folder + "/dataset.json"})
+              .ends_with("; give the text by --input " + folder + "/dataset.json"));
+    std::filesystem::rename(folder + "/dataset.json", folder + "/config.json");
+    CHECK(answer("eval", {folder}).ends_with("; give the model's folder by -mf " + folder));
+    CHECK(answer("eval", {"none"}).ends_with("a model's folder is given by -mf, data by --data"));
+    CHECK(answer("generate", {"none"}).ends_with("; give the model's folder by -mf none"));
+}
+
 TEST_CASE("a model that is not there is told before data that it would have named") {
     for (const char* program : {"eval", "display_model"})
         CHECK(answer(program, {"-mf", "nowhere"}) ==
@@ -174,6 +189,14 @@ TEST_CASE("a model of ParlAI's is told how to become one of Lockstep's") {
 
 TEST_CASE("prepare refuses what its format or tokenizer does not read") {
     const auto prepare = [](const Words& words) { return answer("build_dict", words); };
+    for (const char* option : {"--packing", "--max_seq_length", "--dataset_name",
+                               "--tokenizer-name", "--max-train-samples"}) {
+        CAPTURE(option);
+        CHECK(prepare({option, "8"}).find("; ") != std::string::npos);
+        CHECK(prepare({option, "8"}).find("lockstep prepare") == std::string::npos);
+    }
+    CHECK(prepare({"--packing"}) ==
+          "--packing: no such option; it is the data's: `--help` says what is read and how");
     CHECK(prepare({"--block-size", "64"}) ==
           "--block-size: belongs to --format text; leave it out");
     CHECK(prepare({"--format", "text", "--block-size", "64", "--documents", "file"}).empty());

@@ -115,7 +115,9 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"--fp16="}) == "--fp16: needs a value");
     CHECK(refusal({"--betas", "0.9,1"}) == "--betas: '0.9,1' is not two numbers in [0, 1)");
     CHECK(refusal({"--betas", "-1"}).find("in [0, 1)") != std::string::npos);
-    CHECK(refusal({"stray"}) == "'stray' is not an option; options begin with --");
+    CHECK(refusal({"stray"}) ==
+          "'stray' is not an option; options begin with --; a model's folder is given by -mf, data "
+          "by --data");
     CHECK(refusal({"--batch-tokens", "9", "-dynb", "off"}).find("contradicts") !=
           std::string::npos);
     CHECK(refusal({"-vmt", "f1"}).find("--skip-generation false") != std::string::npos);
@@ -236,7 +238,10 @@ TEST_CASE("validations that can end a run are an end") {
         return std::string();
     };
     const std::string endless = "nothing ends this run";
-    CHECK(run({}).starts_with(endless));
+    CHECK(run({}).starts_with(endless + ": give"));
+    CHECK(run({"--num-epochs", "0"}).starts_with(endless + " (--num-epochs of 0 or less sets no "));
+    CHECK(run({"-eps", "-1", "-ttim", "0"})
+              .starts_with(endless + " (--num-epochs, --max-train-time of 0 or less sets no "));
     CHECK(run({"-veps", "0.25", "-vp", "10", "-vmt", "ppl", "-vmm", "min"}).empty());
     CHECK(run({"-vstep", "5"}).empty());  // the patience is 10 where none is given
     CHECK(run({"-vtim", "5", "-vp", "-1"}).starts_with(endless));

@@ -101,6 +101,10 @@ TEST_CASE("a wrong request is refused in one line that names the option") {
     CHECK(contains(with({"--node-rank", "2", "--master-addr", "a"}), "--nnodes 2 are 0 to 1"));
     CHECK(contains(with({"--standalone"}), "--standalone"));
     CHECK(contains(with({"--master-addr", "a", "--rdzv-endpoint", "b"}), "leave one out"));
+    CHECK(contains(refusal({"--rdzv-endpoint", "b:1", "--master-port", "2", "prog"}),
+                   "--rdzv-endpoint b:1 contradicts --master-port 2: leave one out"));
+    for (const char* endpoint : {"b", "b:2", "b:2 "})
+        CHECK(refusal({"--rdzv-endpoint", endpoint, "--master-port", "2", "prog"}).empty());
     CHECK(contains(refusal({"--node-rank", "1", "prog"}), "give --nnodes"));
     CHECK(contains(refusal({"--nnodes", "1:4", "prog"}), "--nnodes 1:4"));
     CHECK(contains(refusal({"--master-port", "70000", "prog"}), "--master-port"));
@@ -162,6 +166,14 @@ TEST_CASE("only the ranks that are asked for are shown, and files keep all") {
                "echo hello");
     CHECK(kept.out == "r1/1: hello\n");
     CHECK(contains(read_text(scratch / "logs/attempt_0/rank_0/stdout.log"), "hello"));
+    // What is teed has no file without a folder.
+    const auto teed = launch({"--nproc-per-node=2", "--local-ranks-filter=1", "--tee=3",
+                              "--log-line-prefix-template", "${rank}: "},
+                             "echo hello; echo error >&2");
+    CHECK(teed.out == "1: hello\n");
+    CHECK(teed.err == "1: error\n");
+    CHECK(contains(refusal({"--local-ranks-filter=0", "--tee=1", "--redirects=2", "prog"}),
+                   "--redirects needs --log-dir"));
 }
 
 TEST_CASE("the threads of Lockstep's ranks are told how to wait, foreign programs are not") {

@@ -59,6 +59,11 @@ TEST_CASE("secrets are long, random, and differ by job") {
     CHECK(Secret::make().text() != Secret::make().text());
     CHECK(Secret::from({}).empty());
     CHECK(Secret::from({{Secret::variable, "0123456789abcdef"}}).text() == "0123456789abcdef");
+    for (const char* empty : {"", " "})
+        CHECK_THROWS_WITH_AS(Secret::from({{Secret::variable, empty}}),
+                             "LOCKSTEP_SECRET: is set and empty; unset it, or give 16 or more "
+                             "random characters (openssl rand -hex 32)",
+                             Error);
     CHECK_THROWS_WITH_AS(
         Secret::from({{Secret::variable, "0123456789abcde"}}),
         "LOCKSTEP_SECRET: it needs 16 or more random characters (openssl rand -hex "
