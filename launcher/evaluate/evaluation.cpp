@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "data/loading/eval_loader.hpp"
+#include "launcher/command_line/output_claim.hpp"
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/averaged_validator.hpp"
 #include "launcher/evaluate/evaluation_report.hpp"
@@ -117,6 +118,21 @@ TakenCoresNotice watch_cores(const RunConfig& config, const Job& job) {
     });
 }
 
+// Holds the files that an evaluation writes at its end.
+struct Claims {
+    OutputClaim report, logs;
+};
+
+std::unique_ptr<Claims> claim_outputs(const RunConfig& config, const Job& job) {
+    std::unique_ptr<Claims> claims;
+    start_together(*job.communicator, job.rank_info, [&] {
+        if (job.rank_info.rank == 0)
+            claims.reset(new Claims{{"--report-filename", report_path(config)},
+                                    {"--world-logs", config.world_logs}});
+    });
+    return claims;
+}
+
 }  // namespace
 
 int run_evaluation(const RunConfig& config, LaunchMode mode) {
@@ -127,6 +143,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     check_patiently(config, [&] { check_evaluation(config, missing_shards(told)); });
     Job job = join_job(config, told);
     const comm::RankInfo& rank_info = job.rank_info;
+    const auto claims = claim_outputs(config, job);
     const DataSets sets = open_data_sets("data", config.data);
     const auto read = read_weights(config, job, rank_info);
     LoadedModel& loaded = *read;

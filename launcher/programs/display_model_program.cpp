@@ -6,6 +6,7 @@
 #include "launcher/evaluate/averaged_validator.hpp"
 #include "launcher/evaluate/row_texts.hpp"
 #include "launcher/generate/reply_generator.hpp"
+#include "launcher/memory/weights_memory.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
@@ -73,6 +74,7 @@ int display_model_program(const std::vector<std::string>& args) {
                                   args);
     if (!config) return 0;
     const DataSets sets = open_dialogues(*config);
+    require_room_for_weights(*config);
     LoadedModel loaded(config->model_file, config->checkpoint, lone_device(*config));
     for (std::size_t set = 0; set < sets.sets.size(); ++set) show_set(*config, sets, set, loaded);
     return 0;

@@ -11,8 +11,10 @@
 #include <sstream>
 #include <utility>
 
+#include "launcher/command_line/output_claim.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
+#include "launcher/memory/weights_memory.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
@@ -184,13 +186,16 @@ data::Warnings for_each_prompt(const TalkConfig& talk, const std::function<void(
     return reader.warnings();
 }
 
-void require_output(const TalkConfig& talk, const std::string& model_folder) {
+void require_other_files(const TalkConfig& talk, const std::string& model_folder) {
     require_other_file("--output", talk.output, model_folder);
     std::error_code none;
     if (std::filesystem::equivalent(talk.input, talk.output, none))
         throw Error(ErrorKind::config, "--output " + talk.output +
                                            ": is the --input, which it would overwrite; name "
                                            "another file");
+}
+
+void require_new_file(const TalkConfig& talk) {
     if (!talk.overwrite && is_file(talk.output) && std::filesystem::file_size(talk.output) > 0)
         throw Error(ErrorKind::config,
                     "--output " + talk.output + ": exists; name another file, or add --overwrite");
@@ -236,7 +241,10 @@ int generate_program(const std::vector<std::string>& args) {
                   args);
     if (!config) return 0;
     const TalkConfig& talk = config->talk;
-    if (!talk.output.empty()) require_output(talk, config->model_file);
+    require_room_for_weights(*config);
+    require_other_files(talk, config->model_file);
+    const OutputClaim claim("--output", talk.output);
+    require_new_file(talk);
     Log notes(std::cerr, Verbosity::normal, 0, "");
     // A wrong line is refused before anything starts. A pipe is read once.
     const bool twice =

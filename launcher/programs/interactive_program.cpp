@@ -8,6 +8,7 @@
 #include "launcher/generate/conversation_log.hpp"
 #include "launcher/generate/line_reader.hpp"
 #include "launcher/generate/prompts.hpp"
+#include "launcher/memory/weights_memory.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
@@ -88,6 +89,7 @@ int interactive_program(const std::vector<std::string>& args) {
     std::optional<ConversationLog> log;
     require_other_file("--outfile", config->talk.outfile, config->model_file);
     if (!config->talk.outfile.empty()) log.emplace(config->talk.outfile, config->talk.save_format);
+    require_room_for_weights(*config);
     ChatSession talker(*config);
     if (isatty(STDIN_FILENO) == 1) std::cout << greeting << std::flush;
     Talk(talker, config->talk, log).run(*make_line_reader("you: "));

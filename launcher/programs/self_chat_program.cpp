@@ -6,6 +6,7 @@
 #include "data/text/fields.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/conversation_log.hpp"
+#include "launcher/memory/weights_memory.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
@@ -111,6 +112,7 @@ int self_chat_program(const std::vector<std::string>& args) {
     std::optional<ConversationLog> log;
     require_other_file("--outfile", talk.outfile, config->model_file);
     if (!talk.outfile.empty()) log.emplace(talk.outfile, talk.save_format);
+    require_room_for_weights(*config);
     ChatSession talker(*config);
     SelfChat chat(talker, *config, std::move(openers), log);
     for (std::int64_t i = 0; i < talk.self_chats; ++i) chat.run(static_cast<std::uint32_t>(i));

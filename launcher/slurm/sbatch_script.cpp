@@ -93,8 +93,9 @@ while [ "$again" = yes ]; do
 done
 # Slurm tells the ranks of a preempted job to end, and counts the job as complete once they did.
 preempted() { scontrol show job "$SLURM_JOB_ID" | grep -q 'PreemptTime=[0-9]'; }
-if [ "$code" -eq 0 ] && [ "$requeue" = no ] && preempted; then
-    requeue=yes
+# Ranks that were still waiting for each other end by the signal, TERM.
+if { [ "$code" -eq 0 ] || [ "$code" -eq 143 ]; } && [ "$requeue" = no ] && preempted; then
+    requeue=yes code=0
 fi
 )";
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/training.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <utility>
 
 #include "data/storage/check_shards.hpp"
 #include "data/tokenizers/dataset_tokenizer.hpp"
+#include "launcher/command_line/output_claim.hpp"
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
@@ -16,12 +18,14 @@
 #include "launcher/options/memory_options.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/given_secret.hpp"
+#include "launcher/rank/loaded_model.hpp"
 #include "launcher/text/exit_code.hpp"
 #include "launcher/text/log_file.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/continuing_command.hpp"
 #include "launcher/train/training_session.hpp"
 #include "launcher/train/training_start.hpp"
+#include "launcher/watch/rank_wait.hpp"
 #include "launcher/watch/stop_signal.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/core/error.hpp"
@@ -98,30 +102,59 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
             model,           std::nullopt,       nullptr};
 }
 
+// Before all ranks have come there is no step to be finished.
+void answer_signals(StopSignal& stop, const RunConfig& launch, const comm::RankInfo& rank_info) {
+    if (rank_info.rank == 0)
+        stop.tell([folder = launch.model_file] { return last_checkpoint_text(folder); });
+}
+
+RunConfig while_waiting(RunConfig launch, RankWait& wait) {
+    launch.comm.while_waiting = [&wait](const auto& missing) { wait.look(missing); };
+    return launch;
+}
+
 // Ends a run that rank 0 does not start. The user sees the reason at once; the other ranks would
 // otherwise wait for rank 0 until their time is over.
 int refuse_all(const TrainingCommand& command, const RunConfig& launch,
-               const comm::RankInfo& rank_info, const Error& error) {
+               const comm::RankInfo& rank_info, StopSignal& stop, const Error& error) {
     std::cerr << command.program + ": " + error.what() + "\n" << std::flush;
     const int code = exit_code(error);
     try {
-        share_refusal(*connect(launch, rank_info), code);
+        RankWait wait(stop, rank_info);
+        share_refusal(*connect(while_waiting(launch, wait), rank_info), code);
     } catch (const Error&) {
         // The other ranks did not come.
     }
     return code;
 }
 
+// A rank that is stopped, too, may have ended by then, and this one's wait with it.
+Job join_unless_stopped(RankWait& wait, const RunConfig& launch, const comm::RankInfo& rank_info,
+                        const SharedConfig& shared) {
+    try {
+        return join_job(while_waiting(launch, wait), rank_info, shared);
+    } catch (const StoppedWait&) {
+        throw;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::config && wait.goes_on()) wait.require_no_signal();
+        throw;
+    }
+}
+
 int train_together(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
-                   const comm::RankInfo& rank_info, StartUp start_up, const StopSignal& stop,
-                   Log& log, std::optional<TrainingStart> start) {
-    Job job = join_job(launch, rank_info, [&](comm::Communicator& all) -> const RunConfig& {
-        start_up.ended("join");
-        verify_together(command, launch, mode, {rank_info, all}, start, log);
-        start = share_start(command, mode, rank_info, all, std::move(start));
-        start_up.ended("checkpoint");
-        return start->config;
-    });
+                   const comm::RankInfo& rank_info, StartUp start_up, StopSignal& stop, Log& log,
+                   std::optional<TrainingStart> start) {
+    RankWait wait(stop, rank_info);
+    Job job = join_unless_stopped(
+        wait, launch, rank_info, [&](comm::Communicator& all) -> const RunConfig& {
+            wait.end();
+            answer_signals(stop, launch, rank_info);
+            start_up.ended("join");
+            verify_together(command, launch, mode, {rank_info, all}, start, log);
+            start = share_start(command, mode, rank_info, all, std::move(start));
+            start_up.ended("checkpoint");
+            return start->config;
+        });
     const RunConfig& config = start->config;
     job.start_up = std::move(start_up);
     const std::string continuing = continuing_command(command.program, command.ranks, config);
@@ -166,23 +199,45 @@ namespace {
 int train_as_rank(const TrainingCommand& command, const RunConfig& launch, LaunchMode mode,
                   const comm::RankInfo& rank_info, StartUp start_up, StopSignal& stop) {
     Log log(std::cout, verbosity_of(launch), rank_info.rank, rank_name(rank_info), output_kind());
-    if (rank_info.rank == 0)
-        stop.tell([folder = launch.model_file] { return last_checkpoint_text(folder); });
+    if (rank_info.size == 1) answer_signals(stop, launch, rank_info);
     std::optional<TrainingStart> start;
+    std::optional<OutputClaim> trace, world_logs;
     try {
-        if (rank_info.rank == 0) start = read_start(command, launch, mode, stop.requested(), log);
+        if (rank_info.rank == 0) {
+            start = read_start(command, launch, mode, stop.requested(), log);
+            trace.emplace("--trace", launch.trace_file);
+            world_logs.emplace("--world-logs", launch.world_logs);
+        }
     } catch (const Error& error) {
         if (rank_info.size == 1) throw;
-        return refuse_all(command, launch, rank_info, error);
+        return refuse_all(command, launch, rank_info, stop, error);
     }
     start_up.ended("data");
     try {
         return train_together(command, launch, mode, rank_info, std::move(start_up), stop, log,
                               std::move(start));
+    } catch (const StoppedWait& stopped) {
+        if (*stopped.what() != '\0') warn_on_standard_error(stopped.what());
+        return stopped.code();
     } catch (const RefusedByRank0& refused) {
         constexpr int wrong_request = 2, peer_failed = 3;
         return refused.code() == wrong_request ? wrong_request : peer_failed;
     }
+}
+
+// The log is opened before the run makes its folder, and may be a file in it.
+void make_folder_of_log(const RunConfig& launch, const comm::RankInfo& rank_info) {
+    namespace fs = std::filesystem;
+    if (launch.log_file.empty() || rank_info.rank != 0) return;
+    std::error_code unknown;
+    const fs::path folder = fs::weakly_canonical(fs::absolute(launch.model_file, unknown), unknown);
+    const fs::path log = fs::weakly_canonical(fs::absolute(launch.log_file, unknown), unknown);
+    if (log == folder || log / "" == folder)
+        throw Error(ErrorKind::config, "--log-file " + launch.log_file +
+                                           ": is the model's folder; name a file in it, or "
+                                           "elsewhere");
+    if (log.parent_path() == folder || log.parent_path() / "" == folder)
+        fs::create_directories(folder, unknown);  // the log tells of a failure
 }
 
 }  // namespace
@@ -196,6 +251,7 @@ int run_training(const TrainingCommand& command, LaunchMode mode) {
     require_secret(*launch, rank_info);
     start_up.ended("place");
     require_other_file("--log-file", launch->log_file, launch->model_file);
+    make_folder_of_log(*launch, rank_info);
     LogFile log_file(launch->log_file, rank_info.rank);
     return log_file.keep(command.program, [&] {
         return train_as_rank(command, *launch, mode, rank_info, std::move(start_up), stop);

@@ -71,6 +71,30 @@ void StopSignal::received(int signal) {
     if (first_ == 0) first_ = signal;
 }
 
+void StopSignal::begin_wait(std::function<std::string(int)> line) {
+    const std::lock_guard lock(telling_);
+    waiting_ = std::move(line);
+}
+
+void StopSignal::end_wait() {
+    const std::lock_guard lock(telling_);
+    waiting_ = nullptr;
+}
+
+int StopSignal::patience_ms() {
+    constexpr int moment_ms = 1'000;
+    const std::lock_guard lock(telling_);
+    return waiting_ && requested_ ? moment_ms : -1;
+}
+
+void StopSignal::end_waiting_process() {
+    const std::lock_guard lock(telling_);
+    if (!waiting_) return;
+    const std::string line = first_ == 0 ? "" : waiting_(first_);
+    if (!line.empty()) print_at_once(line);
+    ::_exit(code_of_stop(signal_));
+}
+
 // Nothing here may wait for ever: the user insists, perhaps because a file system hangs.
 void StopSignal::end_at_once() {
     constexpr std::chrono::milliseconds longest(500);
@@ -89,15 +113,25 @@ void StopSignal::end_at_once() {
 void StopSignal::watch() {
     pollfd watched[2] = {{signals_, POLLIN, 0}, {wake_, POLLIN, 0}};
     for (int interrupts = 0;;) {
-        if (poll(watched, 2, -1) < 0) continue;
+        const int ready = poll(watched, 2, patience_ms());
+        if (ready == 0) end_waiting_process();
+        if (ready <= 0) continue;
         if (watched[1].revents != 0) return;
         signalfd_siginfo info{};
         if (read(signals_, &info, sizeof info) != sizeof info) continue;
-        requested_ = true;
+        const bool second = requested_;
+        signal_ = static_cast<int>(info.ssi_signo);
         // A launcher queues the signal when another rank has failed; what it says is enough.
+        if (info.ssi_code != SI_QUEUE) asked_ = true;
+        requested_ = true;
         if (info.ssi_code != SI_QUEUE) received(static_cast<int>(info.ssi_signo));
+        if (second) end_waiting_process();
         if (info.ssi_signo == SIGINT && ++interrupts == 2) end_at_once();
     }
+}
+
+int code_of_stop(int signal) noexcept {
+    return signal == SIGUSR1 || signal == SIGUSR2 ? 0 : 128 + signal;
 }
 
 }  // namespace lockstep::launcher

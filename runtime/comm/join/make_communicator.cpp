@@ -35,7 +35,7 @@ std::unique_ptr<Transport> connect_over_joined(std::shared_ptr<Store> store,
 
 std::unique_ptr<Transport> connect_over(std::shared_ptr<Store> store, const RankInfo& rank_info,
                                         const CommOptions& options) {
-    join_store(*store, rank_info, options.timeout_ms);
+    join_store(*store, rank_info, options.timeout_ms, options.while_waiting);
     return connect_over_joined(std::move(store), rank_info, options);
 }
 
@@ -137,7 +137,7 @@ MetRanks meet_ranks(const RankInfo& rank_info, const CommOptions& options) {
     check_options(rank_info, options);
     check_gloo(rank_info, options.interface);
     std::shared_ptr<Store> store = open_store(rank_info, options.secret, options.timeout_ms);
-    join_store(*store, rank_info, options.timeout_ms);
+    join_store(*store, rank_info, options.timeout_ms, options.while_waiting);
     RankInfo found = agree_on_local_ranks(*store, rank_info, options.timeout_ms);
     return {std::move(found), std::move(store)};
 }

@@ -8,6 +8,7 @@
 #include "runtime/comm/environment/rank_info.hpp"
 #include "runtime/comm/secret/secret.hpp"
 #include "runtime/comm/store/store.hpp"
+#include "runtime/comm/store/store_join.hpp"
 
 namespace lockstep::comm {
 
@@ -21,6 +22,7 @@ struct CommOptions {
     int timeout_ms = 300'000;  // limit of one operation and of joining
     Secret secret;
     std::string mpi_module;  // path of the module; empty: next to the program
+    WhileWaiting while_waiting = {};
 };
 
 // Reads "auto", "mpi" or "gloo". Throws kind config naming the option for any other text.

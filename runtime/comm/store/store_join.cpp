@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/store/store_join.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -47,19 +49,30 @@ std::string list(const std::set<std::string>& hosts) {
     return text;
 }
 
-[[noreturn]] void name_missing(Store& store, const RankInfo& rank_info, int timeout_ms) {
-    const auto come = store.add("join/count", 0);  // throws if the store itself is lost
+constexpr int max_runs = 8;
+
+// Tells which ranks have not come, and on which hosts the others are.
+struct Attendance {
     std::vector<int> missing;
     std::set<std::string> hosts;
-    for (int rank = 0; rank < rank_info.size; ++rank) {
+};
+
+Attendance attendance(Store& store, int size) {
+    Attendance found;
+    for (int rank = 0; rank < size; ++rank) {
         const auto host = host_of(store, rank);
         if (host) {
-            hosts.insert(*host);
+            found.hosts.insert(*host);
         } else {
-            missing.push_back(rank);
+            found.missing.push_back(rank);
         }
     }
-    constexpr int max_runs = 8;
+    return found;
+}
+
+[[noreturn]] void name_missing(Store& store, const RankInfo& rank_info, int timeout_ms) {
+    const auto come = store.add("join/count", 0);  // throws if the store itself is lost
+    const auto [missing, hosts] = attendance(store, rank_info.size);
     const std::string refused = refusals(store);
     throw Error(ErrorKind::peer,
                 "only " + std::to_string(come) + " of " + std::to_string(rank_info.size) +
@@ -92,15 +105,37 @@ void require_alike(const std::string& count, int size) {
                                        "all ranks, or for none");
 }
 
+// Waits as get() does until everybody has come, and calls `while_waiting` on the way. Rank 0 may
+// ask so often because the store is its own.
+void wait_attentively(Store& store, int size, int timeout_ms, const WhileWaiting& while_waiting) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds longest_pause(200);
+    const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    for (auto left = end - Clock::now(); left.count() > 0; left = end - Clock::now()) {
+        const auto pause = std::chrono::ceil<std::chrono::milliseconds>(left);
+        try {
+            store.get(everybody, static_cast<int>(std::min(pause, longest_pause).count()));
+            return;
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::peer) throw;
+        }
+        store.add("join/count", 0);  // throws if the store itself is lost
+        while_waiting([&] { return short_list(attendance(store, size).missing, max_runs); });
+    }
+}
+
 }  // namespace
 
-void join_store(Store& store, const RankInfo& rank_info, int timeout_ms) {
+void join_store(Store& store, const RankInfo& rank_info, int timeout_ms,
+                const WhileWaiting& while_waiting) {
     claim_rank(store, rank_info);
     if (!rank_info.local_rank_known) store.add(unplaced, 1);
     if (store.add("join/count", 1) == rank_info.size)
         store.set(everybody, std::to_string(store.add(unplaced, 0)));
     try {
-        require_alike(store.get(everybody, timeout_ms), rank_info.size);
+        const bool attentive = rank_info.rank == 0 && while_waiting;
+        if (attentive) wait_attentively(store, rank_info.size, timeout_ms, while_waiting);
+        require_alike(store.get(everybody, attentive ? 0 : timeout_ms), rank_info.size);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::peer) throw;
         name_missing(store, rank_info, timeout_ms);

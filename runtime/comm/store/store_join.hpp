@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,15 @@
 
 namespace lockstep::comm {
 
+// Rank 0 calls it again and again while it waits for other ranks; what it throws ends the wait. Its
+// argument names the ranks that have not come, as "1, 4-7". Empty: it is not called.
+using WhileWaiting = std::function<void(const std::function<std::string()>& missing)>;
+
 // Waits until every rank has called it on the job's store. Throws kind peer after `timeout_ms`,
 // naming the missing ranks and the hosts of the ranks that have joined, and kind config if another
 // process has joined as this rank.
-void join_store(Store& store, const RankInfo& rank_info, int timeout_ms);
+void join_store(Store& store, const RankInfo& rank_info, int timeout_ms,
+                const WhileWaiting& while_waiting = {});
 
 // Returns `rank_info` with the rank's number among the ranks of its host, and their number, if
 // nobody told them. All ranks call it after join_store() on the same store: they compare the names

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/memory/weights_memory.hpp"
 #include "launcher/text/already_told.hpp"
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/core/error.hpp"
@@ -122,4 +123,22 @@ TEST_CASE("limits of memory: the host's with its swap, and those of the groups")
     CHECK(limits[1].free == gibibyte);
     CHECK(limits[2].bytes == 2 * gibibyte);
     CHECK(limits[2].free == gibibyte);
+}
+
+TEST_CASE("weights that no memory holds are refused, and such as have no room now are told") {
+    const auto refused = [](const std::vector<MemoryLimit>& limits) {
+        try {
+            require_room_for_weights(3 * gibibyte, "M", limits);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK(refused({}).empty());
+    CHECK(refused({host(4 * gibibyte, gibibyte), group(2, 3 * gibibyte)}).empty());
+    CHECK(
+        refused({host(4 * gibibyte, gibibyte), group(2, 2 * gibibyte)}) ==
+        "the control group /g allows 2 GiB of memory, and the weights in M alone take 3 GiB: take "
+        "a smaller model, or raise the group's limit");
+    CHECK(refused({host(2 * gibibyte, gibibyte)}).starts_with("this host has 2 GiB of memory, "));
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/faulty_files.hpp"
 #include "tests/support/files.hpp"
@@ -117,6 +118,26 @@ TEST_CASE("a run for which no host has the memory") {
                               " --device cpu --max-train-steps 2 --threads 1");
     refused(run, {"this run takes at least ", "take a smaller model"});
     CHECK_FALSE(fs::exists(data.model));
+}
+
+TEST_CASE("a model whose weights no host has the memory for") {
+    const Prepared data;
+    REQUIRE(data.train("").code == 0);
+    const std::string config = data.model + "/config.json",
+                      weights = data.model + "/model.safetensors";
+    auto json = nlohmann::json::parse(read_text(config));
+    json["embedding_size"] = 1 << 17;
+    json["n_encoder_layers"] = json["n_decoder_layers"] = 4;
+    write_text(config, json.dump());
+    // A file with holes takes no space.
+    fs::resize_file(weights, std::uintmax_t{1} << 42);
+    write_text(data.scratch / "prompts", "hello\n");
+    for (const std::string& program :
+         {"lockstep eval --data " + data.data,
+          "lockstep generate --input " + (data.scratch / "prompts"), std::string("interactive"),
+          std::string("self_chat"), "display_model --split train --data " + data.data})
+        refused(run_line(program + " --device cpu -mf " + data.model),
+                {"the weights in " + data.model + " alone take ", "take a smaller model"});
 }
 
 TEST_CASE("a GPU that is not there, and what only GPUs can do") {

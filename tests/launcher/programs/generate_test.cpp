@@ -231,3 +231,46 @@ TEST_CASE("fewer replies than were asked for are told once") {
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
     CHECK(run_line(generate, ProgramInput{"hello\n", {}, ""}).err.empty());
 }
+
+TEST_CASE("a file that another program is about to write is refused at once") {
+    const SmallTalk talk;
+    const std::string output = talk.scratch / "out.txt", prompts = talk.scratch / "prompts";
+    const std::string again =
+        "lockstep generate --threads 1 -mf " + talk.model + " --overwrite --prompt hello --output ";
+    // The first one reads prompts until the pipe ends. Its temporary file says that it has begun.
+    const std::string first = "mkfifo " + prompts + "; sleep 600 > " + prompts +
+                              " & \"$0\" generate --threads 1 -mf " + talk.model + " --output " +
+                              output + " --input " + prompts + " & p=$!; until ls " + output +
+                              ".tmp-0 2> /dev/null; do sleep 0.05; done; ";
+    const auto both = run_program({"bash", "-c",
+                                   first + "PATH=${0%/*}:$PATH; " + again + output +
+                                       "; echo code $?; kill -9 $p %1; wait $p; " + again + output +
+                                       "; echo code $?",
+                                   program_path("lockstep")});
+    says(both, 0,
+         {output + ": another program writes there at this moment", "code 2\n", "code 0\n"});
+    CHECK(read_text(output) == "good morning\n");
+    says(run_line(again + (talk.scratch / "other.txt")), 0, {});
+    for (const std::string& name : talk.scratch.names(""))
+        CHECK(name.find(".tmp-0") == std::string::npos);
+}
+
+TEST_CASE("reports and logs that another program is about to write are refused at once") {
+    const SmallTalk talk;
+    const std::string report = talk.scratch / "report.json", log = talk.scratch / "log.jsonl";
+    const std::string eval = "lockstep eval --threads 1 -mf " + talk.model + " --data " +
+                             (talk.scratch / "data") + " --split train";
+    const auto held = [](const std::string& path, const std::string& line) {
+        return run_program({"flock", "-n", path + ".tmp-0", "bash", "-c",
+                            "PATH=${0%/*}:$PATH; " + line, program_path("lockstep")});
+    };
+    const std::string told = ": another program writes there at this moment";
+    says(held(report, eval + " -rf " + report), 2, {"--report-filename " + report + told});
+    says(held(log, eval + " --world-logs " + log), 2, {"--world-logs " + log + told});
+    says(held(log, "train --threads 1 --max-train-steps 2 --n-layers 1 --data " +
+                       (talk.scratch / "data") + " -mf " + (talk.scratch / "m2") + " --trace " +
+                       log),
+         2, {"--trace " + log + told});
+    // The file stays of a program that was killed, and locks nothing.
+    says(run_line(eval + " -rf " + report), 0, {});
+}

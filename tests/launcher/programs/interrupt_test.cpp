@@ -99,3 +99,41 @@ TEST_CASE_FIXTURE(PreparedDialogues, "a second Ctrl-C in a continued run names t
     run.read_until("the last checkpoint is " + model + "/checkpoints/step-00000001");
     CHECK(run.wait() == 128 + SIGINT);
 }
+
+// Nothing is trained yet that could be finished or saved.
+TEST_CASE_FIXTURE(PreparedDialogues, "a signal ends the wait for other ranks at once") {
+    struct Case {
+        int rank, code;
+        const char *signals, *told;
+    };
+    const std::vector<Case> cases = {
+        {0, 128 + SIGTERM, "TERM", " was stopped by SIGTERM while it waited for rank 1, 2 of 3 "},
+        {0, 128 + SIGINT, "INT", " was stopped by Ctrl-C while it waited for rank 1, 2 of 3 "},
+        {0, 128 + SIGINT, "INT INT", " was stopped by Ctrl-C while it waited for "},
+        {0, 128 + SIGHUP, "HUP", " was stopped by SIGHUP while it waited for rank 1, 2 of 3 "},
+        {0, 0, "USR1", " was stopped by SIGUSR1 while it waited for rank 1, 2 of 3 "},
+        {1, 128 + SIGTERM, "TERM", " was stopped by SIGTERM while it waited for rank 0 and "},
+        {1, 128 + SIGTERM, "TERM TERM", " was stopped by SIGTERM while it waited for rank 0 and "}};
+    int number = 0;
+    for (const Case& one : cases) {
+        CAPTURE(one.rank);
+        CAPTURE(one.signals);
+        const std::string folder = model + std::to_string(++number),
+                          rank = std::to_string(one.rank);
+        // The rank waits when its threads are those of the store, or when it looks for rank 0.
+        const std::string script =
+            "set -m; " + program_path("distributed_train") + " --data " + data + " -mf " + folder +
+            fast_steps +
+            " --num-epochs 1 --timeout 600 & p=$!; until grep -qsE :7E7F /proc/net/tcp || "
+            "[ $RANK = 1 ]; do sleep 0.05; done; sleep 0.3; for s in " +
+            one.signals + "; do kill -$s $p; done; wait $p";
+        ProgramInput input;
+        input.environment = {{"RANK", rank},           {"WORLD_SIZE", "3"},
+                             {"LOCAL_RANK", rank},     {"LOCAL_WORLD_SIZE", "3"},
+                             {"MASTER_PORT", "32382"}, {"MASTER_ADDR", "localhost"}};
+        const auto run = run_program({"bash", "-c", script}, input);
+        says(run, one.code, {"rank " + rank + " on ", one.told, "; nothing was trained\n"});
+        CHECK(run.err.find("checkpoint") == std::string::npos);
+        CHECK_FALSE(std::filesystem::exists(folder + "/checkpoints"));
+    }
+}

@@ -195,6 +195,28 @@ TEST_CASE("--log-file keeps the lines of a run with their times") {
         CHECK(read_text(log + ".rank1").find(" rank 1 on ") != std::string::npos);
         CHECK(untimed(read_text(log + ".rank1")) == "");
     }
+    SUBCASE("it may be in the folder that the run makes") {
+        const std::string fresh = prepared.scratch / "made/by/the/run";
+        const std::string line = "train --data " + prepared.data + " -mf " + fresh +
+                                 "/ --embedding-size 16 --n-layers 1 --ffn-size 16 --threads 1 "
+                                 "--max-train-steps ";
+        const auto made = run_line(line + "1 --log-file " + fresh + "/run.log");
+        REQUIRE_MESSAGE(made.code == 0, made.err);
+        CHECK(without_times(read_text(fresh + "/run.log")) == made.out);
+        CHECK(run_line(line + "2 --log-file " + fresh + "/run.log").code == 0);
+    }
+    SUBCASE("a model's folder is not made a file") {
+        const std::string fresh = prepared.scratch / "fresh";
+        for (const std::string end : {"", "/"}) {
+            const auto run = run_line("train --data " + prepared.data + " -mf " + fresh +
+                                      " --max-train-steps 1 --log-file " + fresh + end);
+            CAPTURE(run.err);
+            CHECK(run.code == 2);
+            CHECK(run.err.find(": is the model's folder; name a file in it") != std::string::npos);
+            CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        }
+        CHECK_FALSE(std::filesystem::exists(fresh));
+    }
     SUBCASE("what is no file of its own is refused") {
         for (const std::string& other :
              {prepared.data, prepared.model + "/metrics.jsonl", prepared.scratch / "train.txt",

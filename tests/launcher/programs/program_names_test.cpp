@@ -56,7 +56,13 @@ TEST_CASE("every link beside the program is one of its programs") {
         ++links;
     }
     CHECK(links >= 13);
-    CHECK(run_line("eval_model --help").out.starts_with("eval -mf DIR"));
+    // The shell has an `eval` of its own, and the others have no link.
+    for (const std::string name : {"eval", "report", "submit", "prepare", "generate", "inspect",
+                                   "plan", "ladder", "doctor", "checkpoint"}) {
+        CAPTURE(name);
+        CHECK(run_line("lockstep " + name + " --help").out.starts_with("lockstep " + name + " "));
+    }
+    CHECK(run_line("eval_model --help").out.starts_with("lockstep eval -mf DIR"));
 }
 
 TEST_CASE("ParlAI's other programs are refused by what to do instead") {

@@ -108,7 +108,11 @@ TEST_CASE("what the ranks would refuse in hours is refused now") {
               .find("--distributed-world-size 3: the job has 2 ranks") != std::string::npos);
     CHECK(refusal("--nodes 2147483647 --ntasks-per-node 2147483647" + command).find("65536") !=
           std::string::npos);
-    CHECK(refusal("").find("behind --") != std::string::npos);
+    CHECK(refusal("").find("behind --: lockstep submit [options]") != std::string::npos);
+    for (const char* words : {"train --data d -mf m", "--nodes 2 distributed_train --data d",
+                              "--setup load distributed_train --data d"})
+        CHECK(refusal(words).find("; what the job runs stands behind --: lockstep submit ") !=
+              std::string::npos);
     CHECK(refusal("-- distributed_train --data d -mf m --num-epoch 1")
               .find("did you mean --num-epochs") != std::string::npos);
     CHECK(refusal("-- distributed_train --data d -mf m").find("--max-train-steps") !=
@@ -241,13 +245,19 @@ TEST_CASE("a job that was preempted and stopped in time is queued again, a cance
     spec.command = {"distributed_train"};
     spec.at_time_limit = AtTimeLimit::continue_later;
     write_text(fakes.folder / "job", sbatch_script(spec));
-    fakes.add("srun", "exit 0\n");  // its ranks had TERM, and saved
-    std::string at = "None";
+    std::string at = "None", code = "0";  // the ranks had TERM, and saved
     SUBCASE("cancelled") {}
     SUBCASE("preempted") { at = "2026-11-22T14:28:42"; }
+    SUBCASE("cancelled while the ranks waited for each other") { code = "143"; }
+    SUBCASE("preempted while the ranks waited for each other") {
+        at = "2026-11-22T14:28:42";
+        code = "143";
+    }
+    fakes.add("srun", "exit " + code + "\n");
     fakes.add("scontrol", requeues_only(at));
-    CHECK(run_line("bash job", fakes.input()).code == 0);
-    CHECK(std::filesystem::exists(fakes.folder / "requeued") == (at != "None"));
+    const bool again = at != "None";
+    CHECK(run_line("bash job", fakes.input()).code == (again ? 0 : std::stoi(code)));
+    CHECK(std::filesystem::exists(fakes.folder / "requeued") == again);
 }
 
 TEST_CASE("a job whose pieces save nothing twice in a row is not queued again") {

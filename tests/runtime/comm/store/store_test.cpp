@@ -248,6 +248,30 @@ TEST_CASE("joining names the ranks that have not come") {
     CHECK(short_list({0, 2, 3, 5, 6, 7, 9}, 3) == "0, 2, 3, 5-7, ...");
 }
 
+TEST_CASE("rank 0 may end its wait, and learns who is missing") {
+    const int port = tests::free_port();
+    const auto zero = open_store(rank_info_of(0, 8, port), Secret("s"), 5000);
+    const auto five = open_store(rank_info_of(5, 8, port), Secret("s"), 5000);
+    auto other = std::async(std::launch::async, [&] {
+        return kind_of([&] { join_store(*five, rank_info_of(5, 8, port), 60'000); });
+    });
+    const WhileWaiting ends = [](const std::function<std::string()>& missing) {
+        const std::string ranks = missing();
+        if (ranks == "1-4, 6, 7") throw Error(ErrorKind::peer, "without " + ranks);
+    };
+    const auto what = kind_of([&] { join_store(*zero, rank_info_of(0, 8, port), 60'000, ends); });
+    CHECK(what == "peer: without 1-4, 6, 7");
+    const WhileWaiting goes_on = [](const std::function<std::string()>&) {};
+    const int other_port = tests::free_port();
+    const auto alone = open_store(rank_info_of(0, 2, other_port), Secret("s"), 5000);
+    CHECK(kind_of([&] {
+              join_store(*alone, rank_info_of(0, 2, other_port), 300, goes_on);
+          }).starts_with("peer: only 1 of 2 ranks"));
+    for (const int rank : {1, 2, 3, 4, 6, 7}) five->set("join/" + std::to_string(rank), "h");
+    five->set("join/all", "0");
+    CHECK(other.get().empty());
+}
+
 TEST_CASE("processes with another secret are told beside the ranks that are missing") {
     const int port = tests::free_port();
     const auto zero = open_store(rank_info_of(0, 2, port), Secret("right"), 5000);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/memory/memory_limits.hpp"
+#include "launcher/options/run_config.hpp"
+
+namespace lockstep::launcher {
+
+// Throws a config error if the weights of the model in config.model_file alone take more of a CPU's
+// memory than this host or a control group has: the kernel would kill the process without a word.
+// Warns where they take more than is free now. A model that cannot be read, and one for a GPU, is
+// not looked at.
+void require_room_for_weights(const RunConfig& config);
+
+// Does so for weights of so many bytes.
+void require_room_for_weights(std::int64_t bytes, const std::string& model_file,
+                              const std::vector<MemoryLimit>& limits);
+
+}  // namespace lockstep::launcher
