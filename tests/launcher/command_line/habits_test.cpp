@@ -142,13 +142,11 @@ TEST_CASE("a path that stands alone is told as the option that it belongs to") {
     const std::string folder = scratch.path();
     tests::write_text(folder + "/dataset.json", "{}");
     CHECK(answer("train", {folder}).ends_with("; give the data by --data " + folder));
-    CHECK(answer("interactive", {folder}).ends_with("; give the model's folder by -mf " + folder));
     CHECK(answer("build_dict", {folder + "/dataset.json"})
               .ends_with("; give the text by --input " + folder + "/dataset.json"));
     std::filesystem::rename(folder + "/dataset.json", folder + "/config.json");
     CHECK(answer("eval", {folder}).ends_with("; give the model's folder by -mf " + folder));
     CHECK(answer("eval", {"none"}).ends_with("a model's folder is given by -mf, data by --data"));
-    CHECK(answer("generate", {"none"}).ends_with("; give the model's folder by -mf none"));
 }
 
 TEST_CASE("a model that is not there is told before data that it would have named") {
