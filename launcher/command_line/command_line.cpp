@@ -64,8 +64,11 @@ std::string instead_of_path(const std::string& word, const Index& index) {
     const auto give = [&](const std::string& what, const char* option) {
         return "; give " + what + " by " + option + " " + shown(word);
     };
-    const bool data = index.contains("data"), model = index.contains("mf"),
-               text = index.contains("input");
+    const auto takes = [&](const char* name) {
+        const auto option = index.find(name);
+        return option != index.end() && option->second->instead.empty();
+    };
+    const bool data = takes("data"), model = takes("mf"), text = takes("input");
     if (data && holds("dataset.json")) return give("the data", "--data");
     if (model && (holds("config.json") || holds("checkpoints")))
         return give("the model's folder", "-mf");

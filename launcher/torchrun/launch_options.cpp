@@ -18,6 +18,7 @@
 #include "runtime/comm/environment/address_text.hpp"
 #include "runtime/comm/environment/started_ranks.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher {
 

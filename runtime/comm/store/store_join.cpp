@@ -132,9 +132,9 @@ void join_store(Store& store, const RankInfo& rank_info, int timeout_ms,
     if (!rank_info.local_rank_known) store.add(unplaced, 1);
     if (store.add("join/count", 1) == rank_info.size)
         store.set(everybody, std::to_string(store.add(unplaced, 0)));
+    const bool attentive = rank_info.rank == 0 && while_waiting;
+    if (attentive) wait_attentively(store, rank_info.size, timeout_ms, while_waiting);
     try {
-        const bool attentive = rank_info.rank == 0 && while_waiting;
-        if (attentive) wait_attentively(store, rank_info.size, timeout_ms, while_waiting);
         require_alike(store.get(everybody, attentive ? 0 : timeout_ms), rank_info.size);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::peer) throw;

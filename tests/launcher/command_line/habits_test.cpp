@@ -142,6 +142,9 @@ TEST_CASE("a path that stands alone is told as the option that it belongs to") {
     const std::string folder = scratch.path();
     tests::write_text(folder + "/dataset.json", "{}");
     CHECK(answer("train", {folder}).ends_with("; give the data by --data " + folder));
+    // These programs refuse --data or --input.
+    CHECK(answer("interactive", {folder}).ends_with("; give the model's folder by -mf " + folder));
+    CHECK(answer("generate", {"none"}).ends_with("; give the model's folder by -mf none"));
     CHECK(answer("build_dict", {folder + "/dataset.json"})
               .ends_with("; give the text by --input " + folder + "/dataset.json"));
     std::filesystem::rename(folder + "/dataset.json", folder + "/config.json");

@@ -267,8 +267,8 @@ TEST_CASE("rank 0 may end its wait, and learns who is missing") {
     CHECK(kind_of([&] {
               join_store(*alone, rank_info_of(0, 2, other_port), 300, goes_on);
           }).starts_with("peer: only 1 of 2 ranks"));
-    for (const int rank : {1, 2, 3, 4, 6, 7}) five->set("join/" + std::to_string(rank), "h");
-    five->set("join/all", "0");
+    for (const int rank : {1, 2, 3, 4, 6, 7}) zero->set("join/" + std::to_string(rank), "h");
+    zero->set("join/all", "0");
     CHECK(other.get().empty());
 }
 
