@@ -79,6 +79,13 @@ DataChange data_change(const Continuation& continuation, const DataSets& data,
     return change;
 }
 
+std::string DataChange::text() const { return "another data set: " + now + " instead of " + then; }
+
+std::string changes_of(const std::string& options, const DataChange& data) {
+    if (!data.is_other) return options;
+    return options.empty() ? data.text() : options + "; " + data.text();
+}
+
 // A position in a mixture of data sets is only valid in that mixture. One data set that is another
 // one has other rows, so it cannot continue an epoch; it can begin one.
 void require_continuable(const Continuation& continuation, const RunConfig& config,

@@ -41,9 +41,14 @@ void from_json(const nlohmann::json& json, ContinuedPart& part);
 struct DataChange {
     bool is_other = false;
     std::string then, now;
+    std::string text() const;  // "another data set: NOW instead of THEN"
 };
 DataChange data_change(const Continuation& continuation, const DataSets& data,
                        const std::vector<double>& weights);
+
+// Returns what `lockstep report` tells of a part that begins with these changed options and data;
+// empty: nothing has changed.
+std::string changes_of(const std::string& options, const DataChange& data);
 
 // Throws a config error if the run cannot continue with these data.
 void require_continuable(const Continuation& continuation, const RunConfig& config,

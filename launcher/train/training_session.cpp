@@ -160,11 +160,12 @@ void TrainingSession::continue_from(const Continuation& shared) {
     log_.info("continuing after step " + std::to_string(resume_->step) + " from " +
               printable(plan_.checkpoint.value_or(config_.model_file)));
     const DataChange change = data_change(shared, plan_.data, plan_.weights);
-    note_part(change);
+    if (const std::string changes = changes_of(config_.changes, change); !changes.empty())
+        parts_.push_back({resume_->step, changes});
     if (change.is_other) {
         dealt_.reset();
-        log_.info("epoch " + std::to_string(resume_->position.epoch + 1) +
-                  " begins with another data set: " + change.now + " instead of " + change.then);
+        log_.info("epoch " + std::to_string(resume_->position.epoch + 1) + " begins with " +
+                  change.text());
     }
     if (!config_.init_model.empty())
         log_.info("--init-model " + config_.init_model +
@@ -175,14 +176,6 @@ void TrainingSession::continue_from(const Continuation& shared) {
     const std::string told = count_anew(anew, *resume_);
     if (!config_.changes.empty())
         log_.info("continued with " + config_.changes + (told.empty() ? "" : "; " + told));
-}
-
-void TrainingSession::note_part(const DataChange& change) {
-    std::string changes = config_.changes;
-    if (change.is_other)
-        changes += (changes.empty() ? "" : "; ") +
-                   ("another data set: " + change.now + " instead of " + change.then);
-    if (!changes.empty()) parts_.push_back({resume_->step, changes});
 }
 
 DealingRecord TrainingSession::dealing() const {

@@ -45,8 +45,6 @@ private:
     // Tells which weights the run begins with, and returns where they are; empty: initial ones.
     std::string tell_first_weights() const;
     void continue_from(const Continuation& shared);
-    // Keeps for `lockstep report` with what the run is continued.
-    void note_part(const DataChange& change);
     void open_data();
     DealingRecord dealing() const;
     train::RunRecord new_record() const;
