@@ -249,7 +249,7 @@ int generate_program(const std::vector<std::string>& args) {
     // A wrong line is refused before anything starts. A pipe is read once.
     const bool twice =
         !talk.prompts.empty() || (!talk.input.empty() && other_kind(talk.input) != "a pipe");
-    if (twice) for_each_prompt(talk, [](Prompt) {}).write(notes);
+    if (twice) for_each_prompt(talk, [](const Prompt&) {}).write(notes);
     std::optional<EndWithReader> reader;
     if (talk.output.empty()) reader.emplace();
     ChatSession talker(*config);
