@@ -92,7 +92,7 @@ std::optional<std::string> read_text(const Hdf5File& file, const char* name) {
         return std::nullopt;
     std::string text(bytes, '\0');
     if (H5Aread(attribute.raw(), stored.raw(), text.data()) < 0) return std::nullopt;
-    return std::string(text.c_str());
+    return text.substr(0, text.find('\0'));
 }
 
 template <class T>
