@@ -124,8 +124,9 @@ TEST_CASE_FIXTURE(Saves, "a run that is killed while it writes keeps its older c
         ::kill(job.launcher(), SIGKILL);
         job.wait();
     }
-    const ProgramResult run = run_line(line + " --max-train-steps 1");
-    says(run, 0, {"continuing after step", "training ended"});
+    const int next = std::stoi(newest().substr(std::string("step-").size())) + 1;
+    const ProgramResult run = run_line(line + " --max-train-steps " + std::to_string(next));
+    says(run, 0, {"continuing after step " + std::to_string(next - 1), "training ended"});
     CHECK(warnings_in(run) == 0);
 }
 
