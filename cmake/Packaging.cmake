@@ -11,6 +11,14 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT locks
 install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/slurm COMPONENT lockstep)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/examples COMPONENT lockstep
     USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
+# A shell looks for a file with the name of the command.
+foreach(name lockstep distributed_train distributed_eval distributed_launch multiprocessing_train multiprocessing_eval)
+    install(FILES packaging/completions/lockstep.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME ${name} COMPONENT lockstep)
+    install(FILES packaging/completions/lockstep.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+        RENAME ${name}.fish COMPONENT lockstep)
+endforeach()
+install(FILES packaging/completions/_lockstep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT lockstep)
 # The documents name the examples by their paths in the source tree.
 file(RELATIVE_PATH examples ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_DATADIR}/lockstep/examples)
 file(CREATE_LINK ${examples} ${PROJECT_BINARY_DIR}/generated/examples SYMBOLIC)
