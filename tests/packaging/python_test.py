@@ -117,6 +117,26 @@ class Package(unittest.TestCase):
                         num_epochs=1_000_000, **SMALL)
         self.assertIn(f"continuing after step {step}", output.getvalue())
 
+    def test_rows_of_python_are_those_of_prepare(self):
+        rows = [("Good morrow.", "How now?"), {"prompt": "Two\nlines\t\u2028ü", "completion": "yes \\n"},
+                {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"},
+                              {"role": "assistant", "content": "Ho"}]}]
+        lockstep.write_dataset(rows, self.folder / "written")
+        pairs = [("Good morrow.", "How now?"), ("Two\\nlines\\t\u2028ü", "yes \\\\n"), ("Be brief.\\nHi", "Ho")]
+        (self.folder / "pairs.txt").write_text("".join(
+            f"text:{text}\tlabels:{label}\tepisode_done:True\n" for text, label in pairs))
+        lockstep.run(["prepare", "--input", self.folder / "pairs.txt", "--dict-file", self.folder / "written",
+                      "--out", self.folder / "pairs"])
+        written, prepared = lockstep.Dataset(self.folder / "written"), lockstep.Dataset(self.folder / "pairs")
+        self.assertEqual(len(written), 3)
+        for one, other in zip(written, prepared):
+            np.testing.assert_array_equal(one.source, other.source)
+            np.testing.assert_array_equal(one.target, other.target)
+        self.assertEqual(list(self.folder.glob(".rows-*")), [])
+        with self.assertRaisesRegex(lockstep.LockstepError, "row 1: has neither messages nor prompt"):
+            lockstep.write_dataset([("a", "b"), {"text": "c"}], self.folder / "wrong")
+        self.assertFalse((self.folder / "wrong").exists())
+
     def test_replies(self):
         replies = lockstep.generate(self.model, ["hello", "two\nlines", "ümläut"], max_length=3, threads=1)
         self.assertEqual(len(replies), 3)

@@ -4,6 +4,7 @@
 from lockstep.data import Dataset, Row
 from lockstep.errors import LockstepError
 from lockstep.files import load, read_metrics
-from lockstep.programs import Run, generate, launch, run
+from lockstep.programs import Run, generate, launch, run, write_dataset
 
-__all__ = ["Dataset", "LockstepError", "Row", "Run", "generate", "launch", "load", "read_metrics", "run"]
+__all__ = ["Dataset", "LockstepError", "Row", "Run", "generate", "launch", "load", "read_metrics", "run",
+           "write_dataset"]

@@ -8,6 +8,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
@@ -155,3 +156,34 @@ def generate(model_file: "str | os.PathLike[str]", prompts: Iterable[str], **opt
     answers = run(["generate", *_words({"model_file": model_file, "format": "jsonl", "json": True, **options})],
                   text=lines)
     return [str(json.loads(line)["reply"]) for line in answers.splitlines()]
+
+
+Row = Union[Mapping[str, object], tuple[str, str]]
+
+
+def _messages(row: Row, number: int) -> dict[str, object]:
+    """Returns the row as OpenAI's chat data, which `prepare --format messages` reads."""
+    if isinstance(row, tuple) and len(row) == 2:
+        row = {"prompt": row[0], "completion": row[1]}
+    if isinstance(row, Mapping) and isinstance(row.get("messages"), Sequence):
+        return {"messages": row["messages"]}
+    if isinstance(row, Mapping) and isinstance(row.get("prompt"), str) and isinstance(row.get("completion"), str):
+        return {"messages": [{"role": "user", "content": row["prompt"]},
+                             {"role": "assistant", "content": row["completion"]}]}
+    raise LockstepError(f"row {number}: has neither messages nor prompt and completion; give such a mapping, "
+                        f"as datasets and pandas.DataFrame.to_dict('records') do, or a pair of texts")
+
+
+def write_dataset(rows: Iterable[Row], out: "str | os.PathLike[str]", **options: Value) -> str:
+    """Prepares rows that Python made, for `launch`, and returns what `lockstep prepare` says of them.
+
+    A row is a mapping with `messages` (OpenAI's), a mapping with `prompt` and `completion`, or such a pair. Options are
+    those of `lockstep prepare --help`, as `valid_fraction=0.05` and `tokenizer="sentencepiece"`. Rows are taken one by
+    one; they lie on disk until they are prepared.
+    """
+    folder = pathlib.Path(out).absolute().parent
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=".rows-", suffix=".jsonl") as file:
+        for number, row in enumerate(rows):
+            file.write(json.dumps(_messages(row, number), ensure_ascii=False) + "\n")
+        file.flush()
+        return run(["prepare", *_words({"input": file.name, "format": "messages", "out": out, **options})])
