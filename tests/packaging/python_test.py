@@ -118,11 +118,11 @@ class Package(unittest.TestCase):
         self.assertIn(f"continuing after step {step}", output.getvalue())
 
     def test_rows_of_python_are_those_of_prepare(self):
-        rows = [("Good morrow.", "How now?"), {"prompt": "Two\nlines\t\u2028ü", "completion": "yes \\n"},
+        rows = [("Good morrow.", "How now?"), {"prompt": "Two\nlines\t\u2028ü", "completion": "yes, so"},
                 {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"},
                               {"role": "assistant", "content": "Ho"}]}]
         lockstep.write_dataset(rows, self.folder / "written")
-        pairs = [("Good morrow.", "How now?"), ("Two\\nlines\\t\u2028ü", "yes \\\\n"), ("Be brief.\\nHi", "Ho")]
+        pairs = [("Good morrow.", "How now?"), ("Two\\nlines\\t\u2028ü", "yes, so"), ("Be brief.\\nHi", "Ho")]
         (self.folder / "pairs.txt").write_text("".join(
             f"text:{text}\tlabels:{label}\tepisode_done:True\n" for text, label in pairs))
         lockstep.run(["prepare", "--input", self.folder / "pairs.txt", "--dict-file", self.folder / "written",
