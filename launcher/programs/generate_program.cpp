@@ -11,7 +11,6 @@
 #include <sstream>
 #include <utility>
 
-#include "launcher/command_line/output_claim.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
 #include "launcher/memory/weights_memory.hpp"
@@ -24,6 +23,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 

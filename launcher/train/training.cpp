@@ -8,7 +8,6 @@
 
 #include "data/storage/check_shards.hpp"
 #include "data/tokenizers/dataset_tokenizer.hpp"
-#include "launcher/command_line/output_claim.hpp"
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
@@ -29,6 +28,7 @@
 #include "launcher/watch/stop_signal.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {

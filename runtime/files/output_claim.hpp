@@ -5,7 +5,7 @@
 
 #include "runtime/core/file_descriptor.hpp"
 
-namespace lockstep::launcher {
+namespace lockstep {
 
 // Keeps a path while it lives for one program, whose output gets that name at its end: of two
 // programs that write there at the same time one result would be lost. It holds a lock on an empty
@@ -25,4 +25,4 @@ private:
     FileDescriptor lock_;
 };
 
-}  // namespace lockstep::launcher
+}  // namespace lockstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/command_line/output_claim.hpp"
+#include "runtime/files/output_claim.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,7 +12,7 @@
 #include "runtime/files/followed_path.hpp"
 #include "runtime/files/path_status.hpp"
 
-namespace lockstep::launcher {
+namespace lockstep {
 
 namespace {
 
@@ -58,4 +58,4 @@ OutputClaim::~OutputClaim() {
     if (!lock_path_.empty()) ::unlink(lock_path_.c_str());
 }
 
-}  // namespace lockstep::launcher
+}  // namespace lockstep
