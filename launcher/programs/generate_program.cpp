@@ -11,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
 #include "launcher/memory/weights_memory.hpp"
@@ -242,6 +243,7 @@ int generate_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     const TalkConfig& talk = config->talk;
     require_room_for_weights(*config);
+    require_place("--output", talk.output);
     require_other_files(talk, config->model_file);
     const OutputClaim claim("--output", talk.output);
     require_new_file(talk);

@@ -13,8 +13,8 @@ namespace lockstep {
 // its lock cannot be had, nothing is kept.
 class OutputClaim {
 public:
-    // Throws a config error that names the option if another program holds the path. An empty path,
-    // or one that names something else than a file, needs no claim.
+    // Throws a config error that names the option, which may be empty, if another program holds the
+    // path of a file or of a folder. An empty path, a pipe and a device need no claim.
     OutputClaim(const std::string& option, const std::string& path);
     OutputClaim(const OutputClaim&) = delete;
     OutputClaim& operator=(const OutputClaim&) = delete;
