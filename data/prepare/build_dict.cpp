@@ -6,10 +6,12 @@
 #include <thread>
 
 #include "data/prepare/tokenizer_building.hpp"
+#include "data/text/text_chunks.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "data/writing/output_directory.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/durable_files.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
@@ -18,6 +20,10 @@ namespace fs = std::filesystem;
 
 void build_dict(const PrepareOptions& options, Log& log) {
     const std::string path = options.tokenizer.dict_file;
+    (void)ChunkReader(options.inputs, options.read.format);  // refuses files that cannot be read
+    const fs::path folder = fs::path(path).parent_path();
+    if (!folder.empty()) make_folders(folder);
+    const OutputClaim claim("--dict-file", path);
     if (path_exists(path) && options.existing == Existing::refuse) {
         throw Error(ErrorKind::config,
                     "--dict-file " + path + ": exists; --overwrite true builds it anew");
@@ -38,8 +44,7 @@ void build_dict(const PrepareOptions& options, Log& log) {
     sync_file(built);
     fs::rename(built, path, problem);
     if (problem) throw Error(ErrorKind::io, path + ": cannot be written: " + problem.message());
-    const fs::path parent = fs::path(path).parent_path();
-    sync_folder(parent.empty() ? "." : parent.string());
+    sync_folder(folder.empty() ? "." : folder.string());
     log.info(path + ": " + std::to_string(tokenizer->size()) + " tokens");
 }
 

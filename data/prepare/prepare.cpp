@@ -19,6 +19,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/files/hash.hpp"
+#include "runtime/files/output_claim.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -254,6 +255,7 @@ PrepareReport prepare(const PrepareOptions& given, Log& log) {
     const std::vector<SplitFiles> given_files = files_of(options);
     warn_of_equal_files({options.inputs, options.valid, options.test}, log);
     OutputDirectory out(options.out, options.existing);
+    const OutputClaim claim("--out", options.out);  // the folder above is there by now
     const DatasetInfo info =
         write_dataset(options, given_files, thread_count(options), out.partial(), log);
     out.commit();

@@ -11,6 +11,7 @@
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/durable_files.hpp"
+#include "runtime/files/followed_path.hpp"
 #include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
@@ -74,8 +75,8 @@ void check_free(const std::string& path, Existing existing) {
 }
 
 // Returns the target of a symbolic link: a rename to `path` would replace the link itself instead.
-std::string followed(std::string path) {
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
+std::string followed(const std::string& given) {
+    const std::string path = named_folder(given);
     std::error_code failure;
     if (!fs::is_symlink(path, failure)) return path;
     if (!path_exists(path))

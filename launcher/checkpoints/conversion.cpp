@@ -12,6 +12,8 @@
 #include "launcher/text/units.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/durable_files.hpp"
+#include "runtime/files/followed_path.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/kernels/moment_codes.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
@@ -98,13 +100,15 @@ void refuse_existing(const Conversion& conversion) {
 void write_file(const std::string& source, const Conversion& conversion,
                 const train::LockWaiting& waiting) {
     refuse_existing(conversion);
+    make_parent(conversion.to);
+    const OutputClaim claim("", conversion.to);
+    refuse_existing(conversion);  // another program may have written it meanwhile
     const std::string folder = fs::absolute(conversion.to).lexically_normal().parent_path();
     std::optional<train::FolderLock> lock;
     if (holds_model(folder)) lock.emplace(folder, train::this_process(), waiting);
     train::StoredTensors stored(weights_in(source));
     LoadedTensors loaded;
     load_weights(stored, loaded);
-    make_parent(conversion.to);
     if (lock) lock->confirm();
     train::write_model(conversion.to, train::places_of(loaded.table, view_of(loaded.master)));
 }
@@ -151,6 +155,8 @@ void write_checkpoint(const std::string& source, const std::string& name,
         make_folders(train::checkpoints_of(model));
         check = [&lock] { lock->confirm(); };
     }
+    const OutputClaim claim("", conversion.to);
+    refuse_existing(conversion);
     train::save_checkpoint(conversion.to, loaded.tensors(), record, check);
 }
 
@@ -162,19 +168,17 @@ void refuse_like(const Conversion& conversion) {
                         "model's folder as the result, so leave it out or choose another name");
 }
 
-std::string without_slash(const std::string& path) {
-    const fs::path folder(path);
-    return folder.has_filename() ? path : folder.parent_path().string();
-}
-
 }  // namespace
 
 std::string convert(const Conversion& given, const train::LockWaiting& waiting) {
     Conversion conversion = given;
-    conversion.to = without_slash(given.to);
-    const std::string source = verified_source(without_slash(given.from));
+    conversion.to = named_folder(given.to);
+    const std::string source = verified_source(named_folder(given.from));
     const std::string name = fs::path(conversion.to).filename();
     const bool is_file = name.ends_with(".safetensors");
+    if (is_file && conversion.to != given.to)
+        throw Error(ErrorKind::config, given.to + ": names a folder, but the weights alone go " +
+                                           "into a file; leave out what follows its name");
     if (is_file || train::is_checkpoint_name(name)) refuse_like(conversion);
     if (is_file) {
         write_file(source, conversion, waiting);

@@ -11,6 +11,7 @@
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/durable_files.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
@@ -70,6 +71,7 @@ void write_model_folder(const std::string& weights, const std::string& like, con
     if (path_exists(to) && !is_folder(to))
         throw Error(ErrorKind::config, to + ": is a file; choose another name");
     make_parent(to);
+    const OutputClaim claim("", to);
     train::AtomicDirectory made(to);
     fill(made.path(), weights, like);
     require_replaceable(to, made.path(), existing);

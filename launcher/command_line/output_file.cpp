@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "runtime/core/error.hpp"
+#include "runtime/files/followed_path.hpp"
 #include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
@@ -26,22 +27,41 @@ bool replaceable(const std::string& path, std::string_view first_key) {
     return empty || head.starts_with("{\"" + std::string(first_key) + "\":");
 }
 
+[[noreturn]] void refuse(const std::string& option, const std::string& path,
+                         const std::string& what) {
+    throw Error(ErrorKind::config, option + " " + path + ": " + what);
+}
+
 }  // namespace
+
+void require_file_name(const std::string& option, const std::string& path) {
+    if (path.empty()) return;
+    const std::string name = std::filesystem::path(path).filename();
+    if (is_folder(path)) refuse(option, path, "is a folder; name a file");
+    if (name.empty() || name == "." || name == "..")
+        refuse(option, path, "names a folder; name a file");
+}
+
+void require_place(const std::string& option, const std::string& path) {
+    require_file_name(option, path);
+    if (path.empty() || path_exists(path)) return;
+    const std::filesystem::path folder = std::filesystem::path(followed_path(path)).parent_path();
+    if (!folder.empty() && !is_folder(folder))
+        refuse(option, path,
+               "there is no folder " + folder.string() + "; make it, or name another file");
+}
 
 void require_output_file(const std::string& option, const std::string& path,
                          std::string_view first_key) {
     if (path.empty()) return;
-    const auto refuse = [&](const std::string& what) {
-        throw Error(ErrorKind::config, option + " " + path + ": " + what);
-    };
-    if (is_folder(path)) refuse("is a folder; name a file");
+    require_place(option, path);
     const bool there = path_exists(path);
-    if (there && !is_file(path)) refuse("is not a regular file; name another");
+    if (there && !is_file(path)) refuse(option, path, "is not a regular file; name another");
     const std::string parent = std::filesystem::absolute(path).parent_path();
     const std::string opened = there ? path : parent;
     if (::access(opened.c_str(), W_OK) != 0) throw_errno(option + " cannot be written", path);
     if (there && !replaceable(path, first_key))
-        refuse("holds something else, which would be lost; name another file");
+        refuse(option, path, "holds something else, which would be lost; name another file");
 }
 
 void require_different_files(const std::string& option, const std::string& path,

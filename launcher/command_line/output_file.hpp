@@ -6,6 +6,13 @@
 
 namespace lockstep::launcher {
 
+// Throws a config error that names the option if the path can only be a folder's: it ends with a
+// slash, with "." or "..", or a folder is there. An empty path is accepted.
+void require_file_name(const std::string& option, const std::string& path);
+
+// Does so, too, if the folder that the file goes into is not there.
+void require_place(const std::string& option, const std::string& path);
+
 // Checks at the start of a run whether a JSON file can be written at `path` at its end. Throws an
 // error that names the option when no file can be written there, or when the file holds something
 // else that would be lost. An existing file may be replaced when it is empty or when its JSON

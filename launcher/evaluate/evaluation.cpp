@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "data/loading/eval_loader.hpp"
-#include "launcher/command_line/output_claim.hpp"
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/averaged_validator.hpp"
 #include "launcher/evaluate/evaluation_report.hpp"
@@ -23,6 +22,7 @@
 #include "launcher/rank/shared_refusal.hpp"
 #include "launcher/text/output_reader.hpp"
 #include "launcher/watch/watched_run.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/metrics/progress.hpp"
 

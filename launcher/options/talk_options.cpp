@@ -84,8 +84,10 @@ OptionTable prompt_table(RunConfig& config) {
     table.flag("json", t.json, "a JSON object a line: prompt, reply, score, tokens");
     table.integer("n-best", t.n_best, "so many replies to each prompt, with scores", 1,
                   max_beam_size);
-    table.integer("batchsize,bs", config.batch.batchsize, "prompts answered together", 1,
-                  max_count);
+    table.integer(
+        "batchsize,bs", config.batch.batchsize,
+        "prompts answered together; of a file as many as give 16 hypotheses, unless given", 1,
+        max_count);
     return table;
 }
 

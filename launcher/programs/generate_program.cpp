@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -11,7 +13,7 @@
 #include <sstream>
 #include <utility>
 
-#include "launcher/command_line/output_claim.hpp"
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
 #include "launcher/memory/weights_memory.hpp"
@@ -24,6 +26,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 
@@ -201,6 +204,24 @@ void require_new_file(const TalkConfig& talk) {
                     "--output " + talk.output + ": exists; name another file, or add --overwrite");
 }
 
+// Prompts of a pipe and of a person are answered as they come.
+bool reads_file(const TalkConfig& talk) {
+    if (!talk.prompts.empty()) return false;
+    if (!talk.input.empty()) return is_file(talk.input);
+    struct stat status {};
+    return ::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// Products of several rows take less time for each, but each hypothesis takes memory.
+std::int64_t prompts_together(const RunConfig& config) {
+    constexpr std::int64_t hypotheses = 16;
+    if (config.given.contains("batchsize") || !reads_file(config.talk))
+        return config.batch.batchsize;
+    const model::GenerationOptions& generation = config.generation;
+    const bool greedy = generation.inference == model::Inference::greedy;
+    return std::max<std::int64_t>(1, hypotheses / (greedy ? 1 : generation.beam_size));
+}
+
 // What cannot be written after the work has begun is no mistake of the request.
 void as_answer(const std::function<void()>& write) {
     try {
@@ -242,6 +263,7 @@ int generate_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     const TalkConfig& talk = config->talk;
     require_room_for_weights(*config);
+    require_place("--output", talk.output);
     require_other_files(talk, config->model_file);
     const OutputClaim claim("--output", talk.output);
     require_new_file(talk);
@@ -255,7 +277,7 @@ int generate_program(const std::vector<std::string>& args) {
     ChatSession talker(*config);
     write_replies(talk, [&](const Sink& sink) {
         ReplyWriter writer(talk);
-        PromptBatch batch(talker, writer, sink, config->batch.batchsize);
+        PromptBatch batch(talker, writer, sink, prompts_together(*config));
         const data::Warnings found =
             for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
         batch.answer();

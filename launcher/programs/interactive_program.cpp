@@ -4,6 +4,7 @@
 #include <iostream>
 #include <optional>
 
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/conversation_log.hpp"
 #include "launcher/generate/line_reader.hpp"
@@ -87,6 +88,7 @@ int interactive_program(const std::vector<std::string>& args) {
                   args);
     if (!config) return 0;
     std::optional<ConversationLog> log;
+    require_place("--outfile", config->talk.outfile);
     require_other_file("--outfile", config->talk.outfile, config->model_file);
     if (!config->talk.outfile.empty()) log.emplace(config->talk.outfile, config->talk.save_format);
     require_room_for_weights(*config);

@@ -14,6 +14,7 @@
 #include "launcher/rank/job.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/text/log_file.hpp"
+#include "launcher/train/log_folder.hpp"
 #include "launcher/train/training.hpp"
 #include "runtime/comm/environment/environment.hpp"
 #include "runtime/files/own_binary.hpp"
@@ -69,6 +70,7 @@ int run_ranks(const char* program, const RunConfig& config, const std::vector<st
         options.stop_grace_ms.reset();
         return run_process_group(local_ranks(ranks, base), options);
     };
+    make_folder_of_log(config, 0);
     LogFile log_file(config.log_file, 0);  // beside rank 0, which writes there, too
     RestartPolicy policy;
     policy.max_restarts = config.max_restarts;

@@ -7,6 +7,7 @@
 #include "data/prepare/display.hpp"
 #include "data/prepare/inspect.hpp"
 #include "launcher/command_line/command_line.hpp"
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/programs/programs.hpp"
@@ -83,6 +84,7 @@ int build_dict_program(const std::vector<std::string>& args) {
                   "--input: name at least one file of training text");
     require_given(!config->options.tokenizer.dict_file.empty(),
                   "--dict-file: name the dictionary to make");
+    require_file_name("--dict-file", config->options.tokenizer.dict_file);
     Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
             output_kind());
     data::build_dict(config->options, log);

@@ -6,11 +6,13 @@
 #include <iostream>
 
 #include "launcher/command_line/command_line.hpp"
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/report/charts/style.hpp"
 #include "launcher/report/page.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 
@@ -61,10 +63,8 @@ bool may_replace(const std::string& path) {
 }
 
 void check_place(const std::string& out) {
+    require_place("--out", out);
     const fs::path folder = fs::path(out).has_parent_path() ? fs::path(out).parent_path() : ".";
-    if (!is_folder(folder))
-        throw Error(ErrorKind::config, "--out " + out + ": there is no folder " + folder.string() +
-                                           "; make it, or name another");
     if (::access(folder.c_str(), W_OK | X_OK) != 0)
         throw Error(ErrorKind::config, "--out " + out + ": " + folder.string() +
                                            " is not writable; name another folder");
@@ -86,6 +86,7 @@ int report_program(const std::vector<std::string>& args) {
     std::vector<report::Run> runs;
     const std::string out = options.out.empty() ? default_out(options.folders) : options.out;
     if (!options.out.empty()) check_place(out);
+    const OutputClaim claim("--out", out);
     for (const std::string& folder : options.folders)
         runs.push_back(report::read_run(folder, options.abscissa));
     check_place(out);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "data/text/fields.hpp"
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/conversation_log.hpp"
 #include "launcher/memory/weights_memory.hpp"
@@ -110,6 +111,7 @@ int self_chat_program(const std::vector<std::string>& args) {
                     "--display-examples false: nothing would be kept; name an --outfile");
     std::vector<std::string> openers = openers_of(talk.seed_messages);
     std::optional<ConversationLog> log;
+    require_place("--outfile", talk.outfile);
     require_other_file("--outfile", talk.outfile, config->model_file);
     if (!talk.outfile.empty()) log.emplace(talk.outfile, talk.save_format);
     require_room_for_weights(*config);

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "launcher/command_line/command_line.hpp"
+#include "launcher/command_line/output_file.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/processes/lockstep_command.hpp"
 #include "launcher/processes/process_group.hpp"
@@ -19,6 +20,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 
@@ -206,10 +208,13 @@ CommandLine parse_words(const std::vector<std::string>& args,
     try {
         return parse_command_line(args, tables);
     } catch (const Error& error) {
-        if (std::ranges::find(args, "--") != args.end()) throw;
+        std::string what = error.what();
+        if (what.ends_with("no such option; --help lists all"))
+            what += "; one of sbatch is passed on by --sbatch, as --sbatch --gres=gpu:4";
+        if (std::ranges::find(args, "--") != args.end()) throw Error(error.kind(), what);
         throw Error(error.kind(),
-                    error.what() + std::string("; what the job runs stands behind --: lockstep "
-                                               "submit [options] -- distributed_train ..."));
+                    what + std::string("; what the job runs stands behind --: lockstep "
+                                       "submit [options] -- distributed_train ..."));
     }
 }
 
@@ -261,6 +266,8 @@ int submit_program(const std::vector<std::string>& args) {
         return 0;
     }
     if (options.script_file.empty()) options.script_file = options.job.name + ".sbatch";
+    require_place("--script", options.script_file);
+    const OutputClaim claim("--script", options.script_file);  // until sbatch has read it
     write_script(options.script_file, script);
     return submit(options.script_file);
 }

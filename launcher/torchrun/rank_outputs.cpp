@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,16 @@ int write_all(int descriptor, std::string_view bytes) noexcept {
 bool is_regular(const FileDescriptor& file) noexcept {
     struct stat status {};
     return ::fstat(file.raw(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// Of two launchers that write to one file, what one writes would be lost. The lock is the
+// launcher's alone: what a rank leaves behind may have the file open for long.
+FileDescriptor claim_of(const std::string& path) {
+    FileDescriptor lock(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!lock || ::flock(lock.raw(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return lock;
+    throw Error(ErrorKind::config, "--log-dir: " + path +
+                                       ": another program writes there at this moment; wait for "
+                                       "its end, or give another folder");
 }
 
 void require_short(const std::string& prefix) {
@@ -122,7 +133,7 @@ int RankOutputs::open_sink(Sink sink, int console, const std::string& prefix,
     return ends[1];
 }
 
-FileDescriptor RankOutputs::open_file(const std::string& folder, const char* name) const {
+FileDescriptor RankOutputs::open_file(const std::string& folder, const char* name) {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     if (failure)
@@ -143,6 +154,7 @@ FileDescriptor RankOutputs::open_file(const std::string& folder, const char* nam
         throw Error(
             ErrorKind::config,
             "--log-dir: " + path + " is no regular file; remove it, or give another folder");
+    if (file) kept_.push_back(claim_of(path));
     if (!file || ::ftruncate(file.raw(), 0) != 0) throw_errno("--log-dir: cannot write", path);
     return file;
 }

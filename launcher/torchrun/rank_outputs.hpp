@@ -38,14 +38,15 @@ private:
 
     int open_sink(Sink sink, int console, const std::string& prefix, const std::string& folder,
                   const char* name);
-    FileDescriptor open_file(const std::string& folder, const char* name) const;
+    FileDescriptor open_file(const std::string& folder, const char* name);
     void start();
     void copy_until_stopped();
     static bool copy_some(Copy& copy);
     static void keep(Copy& copy, std::string_view bytes);
     static void show_lines(Copy& copy);
 
-    std::vector<FileDescriptor> kept_;  // files, and the ends of the pipes that the ranks write
+    // Files, their locks, and the ends of the pipes that the ranks write.
+    std::vector<FileDescriptor> kept_;
     std::deque<Copy> copies_;
     std::vector<StreamSinks> sinks_;
     std::vector<int> outputs_, errors_;  // index: local rank; -1: inherited

@@ -8,7 +8,6 @@
 
 #include "data/storage/check_shards.hpp"
 #include "data/tokenizers/dataset_tokenizer.hpp"
-#include "launcher/command_line/output_claim.hpp"
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
@@ -23,12 +22,14 @@
 #include "launcher/text/log_file.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/continuing_command.hpp"
+#include "launcher/train/log_folder.hpp"
 #include "launcher/train/training_session.hpp"
 #include "launcher/train/training_start.hpp"
 #include "launcher/watch/rank_wait.hpp"
 #include "launcher/watch/stop_signal.hpp"
 #include "launcher/watch/watched_run.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/files/output_claim.hpp"
 #include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
@@ -225,21 +226,6 @@ int train_as_rank(const TrainingCommand& command, const RunConfig& launch, Launc
     }
 }
 
-// The log is opened before the run makes its folder, and may be a file in it.
-void make_folder_of_log(const RunConfig& launch, const comm::RankInfo& rank_info) {
-    namespace fs = std::filesystem;
-    if (launch.log_file.empty() || rank_info.rank != 0) return;
-    std::error_code unknown;
-    const fs::path folder = fs::weakly_canonical(fs::absolute(launch.model_file, unknown), unknown);
-    const fs::path log = fs::weakly_canonical(fs::absolute(launch.log_file, unknown), unknown);
-    if (log == folder || log / "" == folder)
-        throw Error(ErrorKind::config, "--log-file " + launch.log_file +
-                                           ": is the model's folder; name a file in it, or "
-                                           "elsewhere");
-    if (log.parent_path() == folder || log.parent_path() / "" == folder)
-        fs::create_directories(folder, unknown);  // the log tells of a failure
-}
-
 }  // namespace
 
 int run_training(const TrainingCommand& command, LaunchMode mode) {
@@ -250,8 +236,7 @@ int run_training(const TrainingCommand& command, LaunchMode mode) {
     const comm::RankInfo rank_info = rank_info_of(*launch, mode);
     require_secret(*launch, rank_info);
     start_up.ended("place");
-    require_other_file("--log-file", launch->log_file, launch->model_file);
-    make_folder_of_log(*launch, rank_info);
+    make_folder_of_log(*launch, rank_info.rank);
     LogFile log_file(launch->log_file, rank_info.rank);
     return log_file.keep(command.program, [&] {
         return train_as_rank(command, *launch, mode, rank_info, std::move(start_up), stop);

@@ -43,4 +43,16 @@ std::string followed_path(const std::string& path) {
     fail(path, ELOOP);
 }
 
+std::string named_folder(const std::string& path) {
+    std::filesystem::path at = path;
+    while ((at.filename().empty() || at.filename() == ".") && at.has_parent_path() &&
+           at.has_relative_path())
+        at = at.parent_path();
+    if (at.filename() != "." && at.filename() != "..") return at;
+    std::error_code failure;
+    const std::filesystem::path resolved = std::filesystem::weakly_canonical(at, failure);
+    if (failure) fail(path, failure.value());
+    return named_folder(resolved);
+}
+
 }  // namespace lockstep

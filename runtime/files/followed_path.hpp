@@ -10,4 +10,8 @@ namespace lockstep {
 // could otherwise have any file of this user overwritten. The folders above are not looked at.
 std::string followed_path(const std::string& path);
 
+// Returns the path of a folder, which need not be there, so that it ends with the folder's name:
+// without slashes and "." at its end, and with ".." resolved.
+std::string named_folder(const std::string& path);
+
 }  // namespace lockstep

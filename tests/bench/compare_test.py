@@ -186,6 +186,15 @@ class Busy(unittest.TestCase):
         self.assertEqual(seen, [[None, None]])
         self.assertEqual([loop.poll() for loop in started[0]], [-signal.SIGKILL] * 2)
 
+    def test_a_loop_ends_after_the_comparison_was_killed(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom comparison.busy_loops import busy_loops\n"
+                "with busy_loops(2) as loops:\n    print('begun', flush=True)\n    loops[0].wait()\n")
+        # The loops hold the pipe open as long as they run.
+        with subprocess.Popen([sys.executable, "-c", code, str(ROOT / "bench")], stdout=subprocess.PIPE, text=True) as comparison:
+            self.assertEqual(comparison.stdout.readline(), "begun\n")
+            comparison.kill()
+            self.assertEqual(comparison.stdout.read(), "")
+
 
 class Folders(unittest.TestCase):
     def test_scripts_build_in_no_folder_that_build_has_itself(self):

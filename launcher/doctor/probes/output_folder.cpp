@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/doctor/probes/output_folder.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -37,6 +39,7 @@ double write_rate(const std::string& path, std::int64_t free_bytes) {
     const std::vector<std::byte> block(block_bytes, std::byte{0x5A});
     const std::int64_t most = std::min(max_bytes, free_bytes / 4);
     train::OutputFile file(path, train::OutputFile::Mode::create);
+    ::unlink(path.c_str());  // a doctor that is killed leaves no data
     std::int64_t written = 0;
     const auto begin = Clock::now();
     while (written + static_cast<std::int64_t>(block.size()) <= most &&
@@ -70,10 +73,6 @@ LookedFolder look(const std::string& folder, std::int64_t checkpoints_bytes) {
         facts.problem = what.starts_with("-mf") ? what
                                                 : "-mf " + folder + ": takes no file (" + what +
                                                       "); choose another folder";
-    }
-    if (looked.trial) {
-        std::error_code none;
-        fs::remove(looked.trial->path() + ".data", none);
     }
     return looked;
 }

@@ -252,23 +252,3 @@ TEST_CASE("a file that another program is about to write is refused at once") {
     CHECK(read_text(output) == "good morning\n");
     CHECK(!std::filesystem::exists(output + ".tmp-0"));
 }
-
-TEST_CASE("reports and logs that another program is about to write are refused at once") {
-    const SmallTalk talk;
-    const std::string report = talk.scratch / "report.json", log = talk.scratch / "log.jsonl";
-    const std::string eval = "lockstep eval --threads 1 -mf " + talk.model + " --data " +
-                             (talk.scratch / "data") + " --split train";
-    const auto held = [](const std::string& path, const std::string& line) {
-        return run_program({"flock", "-n", path + ".tmp-0", "bash", "-c",
-                            "PATH=${0%/*}:$PATH; " + line, program_path("lockstep")});
-    };
-    const std::string told = ": another program writes there at this moment";
-    says(held(report, eval + " -rf " + report), 2, {"--report-filename " + report + told});
-    says(held(log, eval + " --world-logs " + log), 2, {"--world-logs " + log + told});
-    says(held(log, "train --threads 1 --max-train-steps 2 --n-layers 1 --data " +
-                       (talk.scratch / "data") + " -mf " + (talk.scratch / "m2") + " --trace " +
-                       log),
-         2, {"--trace " + log + told});
-    // The file stays of a program that was killed, and locks nothing.
-    says(run_line(eval + " -rf " + report), 0, {});
-}

@@ -99,8 +99,7 @@ TEST_CASE("a failing sbatch, a missing one, and a script that somebody wrote") {
     CHECK(read_text(fakes.folder / "mine.sbatch") == "#!/bin/bash\nsrun mine\n");
     const ProgramResult folder = run_line("lockstep submit --script ." + command, fakes.input());
     CHECK(folder.code == 2);
-    CHECK(folder.err ==
-          "submit: .: the job script cannot be written; give --script FILE: Is a directory\n");
+    CHECK(folder.err == "submit: --script .: is a folder; name a file\n");
 }
 
 TEST_CASE("what the ranks would refuse in hours is refused now") {
@@ -109,6 +108,9 @@ TEST_CASE("what the ranks would refuse in hours is refused now") {
     CHECK(refusal("--nodes 2147483647 --ntasks-per-node 2147483647" + command).find("65536") !=
           std::string::npos);
     CHECK(refusal("").find("behind --: lockstep submit [options]") != std::string::npos);
+    for (const std::string words : {"--gres=gpu:4", "--exclude n1", "--exclusive"})
+        CHECK(refusal(words + command).find("passed on by --sbatch, as --sbatch --gres=gpu:4\n") !=
+              std::string::npos);
     for (const char* words : {"train --data d -mf m", "--nodes 2 distributed_train --data d",
                               "--setup load distributed_train --data d"})
         CHECK(refusal(words).find("; what the job runs stands behind --: lockstep submit ") !=

@@ -140,7 +140,7 @@ TEST_CASE("a report of nothing is refused in one line, and nothing is written") 
     refused("-mf " + scratch.path() + " --out " + out, {"config.json"});
     refused("-mf " + made_folder + " --out " + (scratch / "none/page.html"),
             {"there is no folder"});
-    refused("-mf " + made_folder + " --out " + scratch.path(), {"is no page of report"});
+    refused("-mf " + made_folder + " --out " + scratch.path(), {"is a folder; name a file"});
     refused("-mf " + made_folder + " --out /proc/page.html", {"/proc"});
     std::string many = "-mf";
     for (int i = 0; i < 9; ++i) many += " " + made_folder;

@@ -324,6 +324,11 @@ TEST_CASE("ranks write to their files, to the terminal with their number, or to 
         CHECK(run.code == 2);
         CHECK(contains(run.err, "--log-dir"));
     }
+    SUBCASE("one that another launcher writes") {
+        const std::string again = program_path("lockstep") + " distributed_launch --log-dir ";
+        const auto run = launch({"--log-dir", logs}, "env -i " + again + logs + " /bin/true");
+        CHECK(contains(run.err, "out.log: another program writes there at this moment"));
+    }
     SUBCASE("one that is a link or a pipe") {
         const std::string folder = logs + "/attempt_0/rank_0", victim = scratch / "victim";
         write_text(victim, "kept");

@@ -28,6 +28,18 @@ TEST_CASE("links are followed to their end, whether something is there or not") 
     CHECK_THROWS_WITH_AS(followed_path(folder / "loop"), what.c_str(), Error);
 }
 
+TEST_CASE("the name of a folder is at its path's end, however it was written") {
+    const tests::ScratchFolder folder;
+    for (const char* name : {"new", "new/", "new//", "new/.", "new/./", "new//.//"})
+        CHECK(named_folder(folder / name) == folder / "new");
+    CHECK(named_folder(folder / "new/..") == std::filesystem::canonical(folder.path()));
+    CHECK(named_folder("new/") == "new");
+    CHECK(named_folder(".") == std::filesystem::current_path());
+    CHECK(named_folder("./") == std::filesystem::current_path());
+    CHECK(named_folder("/") == "/");
+    CHECK(named_folder("").empty());
+}
+
 TEST_CASE("another user's link is refused by its name" *
           doctest::test_suite(tests::needs_other_user)) {
     const tests::ScratchFolder folder;

@@ -5,7 +5,7 @@
 
 #include "runtime/core/file_descriptor.hpp"
 
-namespace lockstep::launcher {
+namespace lockstep {
 
 // Keeps a path while it lives for one program, whose output gets that name at its end: of two
 // programs that write there at the same time one result would be lost. It holds a lock on an empty
@@ -13,8 +13,8 @@ namespace lockstep::launcher {
 // its lock cannot be had, nothing is kept.
 class OutputClaim {
 public:
-    // Throws a config error that names the option if another program holds the path. An empty path,
-    // or one that names something else than a file, needs no claim.
+    // Throws a config error that names the option, which may be empty, if another program holds the
+    // path of a file or of a folder. An empty path, a pipe and a device need no claim.
     OutputClaim(const std::string& option, const std::string& path);
     OutputClaim(const OutputClaim&) = delete;
     OutputClaim& operator=(const OutputClaim&) = delete;
@@ -25,4 +25,4 @@ private:
     FileDescriptor lock_;
 };
 
-}  // namespace lockstep::launcher
+}  // namespace lockstep

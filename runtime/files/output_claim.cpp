@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/command_line/output_claim.hpp"
+#include "runtime/files/output_claim.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,7 +12,7 @@
 #include "runtime/files/followed_path.hpp"
 #include "runtime/files/path_status.hpp"
 
-namespace lockstep::launcher {
+namespace lockstep {
 
 namespace {
 
@@ -43,19 +43,20 @@ Lock lock(const std::string& path, FileDescriptor& file) {
 }  // namespace
 
 OutputClaim::OutputClaim(const std::string& option, const std::string& path) {
-    if (path.empty() || !other_kind(path).empty()) return;
+    const std::string kind = path.empty() ? "" : other_kind(path);
+    if (path.empty() || !(kind.empty() || kind == "a folder")) return;
     // The name is that of a leftover, which the next program takes over.
-    const std::string lock_path = followed_path(path) + ".tmp-0";
+    const std::string lock_path = followed_path(named_folder(path)) + ".tmp-0";
     const Lock found = lock(lock_path, lock_);
     if (found == Lock::held) lock_path_ = lock_path;
     if (found == Lock::held_by_another)
-        throw Error(ErrorKind::config, option + " " + path +
+        throw Error(ErrorKind::config, option + (option.empty() ? "" : " ") + path +
                                            ": another program writes there at this moment; wait "
-                                           "for its end, or name another file");
+                                           "for its end, or choose another name");
 }
 
 OutputClaim::~OutputClaim() {
     if (!lock_path_.empty()) ::unlink(lock_path_.c_str());
 }
 
-}  // namespace lockstep::launcher
+}  // namespace lockstep
