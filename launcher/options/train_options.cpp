@@ -106,8 +106,18 @@ OptionTable schedule_table(RunConfig& config) {
                                 {"cosine", ScheduleKind::cosine},
                                 {"invsqrt", ScheduleKind::invsqrt},
                                 {"reduceonplateau", ScheduleKind::reduceonplateau}},
-                               "how the learning rate falls");
+                               "how the learning rate falls; linear and cosine end with "
+                               "--max-train-steps or else --num-epochs");
     table.integer("warmup-updates", s.warmup_updates, "updates of linear warm-up (<= 0: none)");
+    table.add("warmup-ratio", Arity::one, "X",
+              "linear warm-up as a share of the run's updates, rounded up (-1: as --warmup-updates "
+              "says)",
+              number_word(config.warmup_ratio), [&config](const auto& given) {
+                  const double ratio = parse_number("warmup-ratio", given.front());
+                  if (ratio != -1 && !(ratio >= 0 && ratio < 1))
+                      OptionTable::reject("warmup-ratio", given.front(), "a number in [0, 1)");
+                  config.warmup_ratio = ratio;
+              });
     table.number_from_0("warmup-rate", s.warmup_rate,
                         "first learning rate, as a share of the highest");
     table.integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
@@ -127,7 +137,7 @@ OptionTable length_table(RunConfig& config) {
     OptionTable table("Length of the run");
     table.number("num-epochs,eps", t.limits.num_epochs, "epochs (-1: no limit)");
     table.integer("max-train-steps,tstep,max-lr-steps", t.limits.max_train_steps,
-                  "updates (-1: no limit); linear and cosine end there");
+                  "updates (-1: no limit)");
     table.number("max-train-time,ttim", t.limits.max_train_time_s, "seconds (-1: no limit)");
     table.integer("log-every-n-steps,lstep", t.log_every_n_steps, "updates between log lines", 1);
     table.number("log-every-n-secs,ltim", t.log_every_n_secs,

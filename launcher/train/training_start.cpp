@@ -15,6 +15,7 @@
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/batching.hpp"
+#include "launcher/options/schedule_checks.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/same_options.hpp"
 #include "launcher/text/already_told.hpp"
@@ -72,7 +73,8 @@ RunConfig parse(const TrainingCommand& command, const std::optional<StoredOption
 std::string shared_text(const TrainingStart& start) {
     Json json{{"model", model::to_json(start.plan.model)},
               {"dictionary", start.plan.data.first().dictionary_hash()},
-              {"content", content_of(start.plan.data)}};
+              {"content", content_of(start.plan.data)},
+              {"schedule_end", start.plan.schedule_end}};
     if (start.stored) json["stored"] = *start.stored;
     return dump_json(json);
 }
@@ -88,6 +90,7 @@ TrainingStart start_from_text(const std::string& text, const TrainingCommand& co
         json.at("dictionary").get<std::string>(), json.at("content").get<std::string>()};
     TrainingPlan plan =
         check_patiently(config, [&] { return check_training(config, mode, model); });
+    json.at("schedule_end").get_to(plan.schedule_end);
     return {std::move(config), std::move(plan), std::move(stored)};
 }
 
@@ -168,6 +171,22 @@ void take_recorded_rates(const std::string& checkpoint, const RunConfig& config,
     take("label-smoothing", model.label_smoothing, recorded->label_smoothing);
 }
 
+// A checkpoint keeps the seed and the lanes.
+plan::CountedRun counted(const RunConfig& config, const TrainingPlan& plan,
+                         const std::optional<Continuation>& continued, LaunchMode mode) {
+    plan::CountedRun run{config, plan.model, plan.data, plan.weights};
+    const std::int64_t shards = config.batch.logical_shards;
+    if (continued) {
+        run.seed = continued->trainer.seed;
+        run.lanes = continued->trainer.lanes;
+    } else {
+        run.seed = config.train.seed;
+        run.lanes =
+            shards > 0 ? shards : rank_info_of(config, mode).size * config.batch.update_freq;
+    }
+    return run;
+}
+
 // Makes the start from a checkpoint, or without one, from all that is known without its tensors.
 TrainingStart start_from(const std::optional<std::string>& checkpoint,
                          const TrainingCommand& command, const std::string& model_file,
@@ -180,13 +199,18 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
     RunConfig read = config;
     if (checkpoint) read.init_model.clear();  // it is not needed, so it may be gone
     TrainingPlan plan = check_patiently(read, [&] { return check_training(read, mode); });
+    std::optional<Continuation> continued;
     if (checkpoint) {
-        require_continuable(continuation_at(*checkpoint), config, plan.data, plan.weights);
+        continued = continuation_at(*checkpoint);
+        require_continuable(*continued, config, plan.data, plan.weights);
         take_recorded_rates(*checkpoint, config, plan.model, log);
     } else {
         check_lanes(config, rank_info_of(config, mode).size);
     }
     plan.checkpoint = checkpoint;
+    plan.schedule_end =
+        schedule_end(counted(config, plan, continued, mode), continued ? &*continued : nullptr);
+    check_schedule(config, plan.schedule_end.updates);
     return {std::move(config), std::move(plan), std::move(stored)};
 }
 
