@@ -137,6 +137,10 @@ void set_defaults(Task task, RunConfig& config) {
     }
 }
 
+ComparedOptions compared(Task task, RunConfig config) {
+    return compared_options(run_tables(task, config), config.given);
+}
+
 // Checks the options. An error about a value of a model's defaults names the model's folder.
 void check_naming_folder(Task task, const RunConfig& config, const OptionValues& defaults,
                          const std::string& folder) {
@@ -186,9 +190,11 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(memory_table(config));
         tables.push_back(graphs_table(config));
         OptionTable start("Start");
-        start.text("init-model,im", config.init_model, "PATH",
-                   "weights to start from: a model's folder, a checkpoint or a .safetensors file; "
-                   "not read when the run continues");
+        start
+            .text("init-model,im", config.init_model, "PATH",
+                  "weights to start from: a model's folder, a checkpoint or a .safetensors file; "
+                  "not read when the run continues")
+            .with(Trait::paths);
         tables.push_back(std::move(start));
         tables.push_back(final_table(config));
     }
@@ -243,7 +249,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     require_data(task, config);
     check_naming_folder(task, config, defaults, config.model_file);
     derive(config);
-    config.compared = compared_options(option_values(task, config), config.given);
+    config.compared = compared(task, config);
     if (stored) {
         const auto values = option_values(task, config);
         config.changes = changed_options(*stored, config, tables, values);
@@ -263,7 +269,7 @@ std::optional<RunConfig> parse_launch(const std::string& usage,
     require_folder(Task::train, config);
     check_launch(config);
     derive(config);
-    config.compared = compared_options(option_values(Task::train, config), config.given);
+    config.compared = compared(Task::train, config);
     return config;
 }
 

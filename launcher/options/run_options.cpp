@@ -11,34 +11,48 @@ namespace {
 constexpr std::uint64_t max_rows = INT32_MAX;
 constexpr std::uint64_t max_lanes = 1 << 16;
 
+constexpr const char* place = "it tells this rank its place";
+constexpr const char* output = "it changes what this rank writes, not what it computes";
+
 }  // namespace
 
 OptionTable run_table(RunConfig& config) {
     OptionTable table("Run");
-    table.texts("data", config.data, "DIR...",
-                "what `lockstep prepare` wrote; several folders are used together");
-    table.text("model-file,mf", config.model_file, "DIR", "the model's folder");
+    table
+        .texts("data", config.data, "DIR...",
+               "what `lockstep prepare` wrote; several folders are used together")
+        .with(Trait::paths);
+    table.text("model-file,mf", config.model_file, "DIR", "the model's folder").with(Trait::paths);
     table.integer("seed", config.train.seed,
                   "of initial weights, the rows' order, dropout and what replies draw", 0);
-    table.integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0,
-                  max_threads);
-    table.text("trace", config.trace_file, "FILE",
-               "write what the rank did when, for Perfetto; rank r > 0 writes FILE.rankR");
-    table.text("log-file", config.log_file, "FILE",
-               "also write what the rank prints there, each line with its time; rank r > 0 writes "
-               "FILE.rankR");
-    table.flag("verbose,v", config.verbose, "every rank speaks, and says more");
-    table.flag("quiet", config.quiet, "errors only");
+    table
+        .integer("threads", config.threads, "of this rank (0: its share of the host's cores)", 0,
+                 max_threads)
+        .on_each_rank("hosts have different numbers of cores");
+    table
+        .text("trace", config.trace_file, "FILE",
+              "write what the rank did when, for Perfetto; rank r > 0 writes FILE.rankR")
+        .on_each_rank(output);
+    table
+        .text("log-file", config.log_file, "FILE",
+              "also write what the rank prints there, each line with its time; rank r > 0 writes "
+              "FILE.rankR")
+        .on_each_rank(output);
+    table.flag("verbose,v", config.verbose, "every rank speaks, and says more")
+        .on_each_rank(output);
+    table.flag("quiet", config.quiet, "errors only").on_each_rank(output);
     return table;
 }
 
 OptionTable device_table(RunConfig& config) {
     OptionTable table("Device");
-    table.choice<DeviceChoice>("device", config.device,
-                               {{"auto", DeviceChoice::automatic},
-                                {"cpu", DeviceChoice::cpu},
-                                {"cuda", DeviceChoice::cuda}},
-                               "auto: a GPU where one is visible");
+    table
+        .choice<DeviceChoice>("device", config.device,
+                              {{"auto", DeviceChoice::automatic},
+                               {"cpu", DeviceChoice::cpu},
+                               {"cuda", DeviceChoice::cuda}},
+                              "auto: a GPU where one is visible")
+        .on_each_rank("the ranks compare the GPUs that they see");
     table.choice<PrecisionChoice>("precision", config.precision,
                                   {{"auto", PrecisionChoice::automatic},
                                    {"fp32", PrecisionChoice::fp32},
@@ -84,7 +98,8 @@ OptionTable batch_table(RunConfig& config) {
     table.integer("label-truncate", b.label_truncate, "longest label with its end (-1: --truncate)",
                   INT64_MIN, max_positions);
     table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1, max_lanes);
-    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0, max_threads);
+    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0, max_threads)
+        .on_each_rank("hosts have different numbers of cores; batches do not depend on it");
     table.integer("logical-shards", b.logical_shards,
                   "lanes of the run (-1: ranks x --update-freq at its first start)", INT64_MIN,
                   max_lanes);
@@ -121,36 +136,50 @@ OptionTable generation_table(RunConfig& config) {
 
 OptionTable place_table(RunConfig& config) {
     OptionTable table("Ranks");
-    table.integer(
-        "distributed-world-size,world-size", config.world_size,
-        "number of ranks (multiprocessing programs: -1 is one per GPU, else one per core)",
-        std::numeric_limits<std::int64_t>::min(), comm::max_ranks);
-    table.integer("max-restarts", config.max_restarts,
-                  "how often multiprocessing_train starts all ranks again, from the last "
-                  "checkpoint, when one has failed",
-                  0);
-    table.integer("rank", config.rank,
-                  "this rank, with --world-size, --master-addr, --master-port");
-    table.integer("local-rank", config.local_rank,
-                  "this rank's number on its host, as torch.distributed.launch hands it on (-1: as "
-                  "the environment says)",
-                  -1, comm::max_ranks);
-    table.text("master-addr", config.master_addr, "HOST", "rank 0's host");
-    table.integer("master-port,port", config.master_port,
-                  "first port of rank 0's store (torchrun and distributed_launch "
-                  "have a --master-port of their own, and the store begins at the next)");
-    table.choice<comm::Backend>("backend", config.comm.backend,
-                                {{"auto", comm::Backend::automatic},
-                                 {"mpi", comm::Backend::mpi},
-                                 {"gloo", comm::Backend::gloo}},
-                                "auto: MPI where MPI started the run, else Gloo");
-    table.text("interface", config.comm.interface, "NAME",
-               "network between hosts: of Gloo, of the watchdogs, of Open MPI's TCP");
-    table.text(
-        "secret-file", config.secret_file, "FILE",
-        "its first line is the ranks' common secret; nobody else may read it. It comes before "
-        "LOCKSTEP_SECRET; without both Munge, PMIx or this host's files hand one over");
-    table.seconds("timeout", config.timeout_s, "seconds that a rank waits for another");
+    table
+        .integer("distributed-world-size,world-size", config.world_size,
+                 "number of ranks (multiprocessing programs: -1 is one per GPU, else one per core)",
+                 std::numeric_limits<std::int64_t>::min(), comm::max_ranks)
+        .on_each_rank("ranks with other numbers do not meet");
+    table
+        .integer("max-restarts", config.max_restarts,
+                 "how often multiprocessing_train starts all ranks again, from the last "
+                 "checkpoint, when one has failed",
+                 0)
+        .on_each_rank("it is read by what starts the ranks");
+    table.integer("rank", config.rank, "this rank, with --world-size, --master-addr, --master-port")
+        .on_each_rank(place);
+    table
+        .integer("local-rank", config.local_rank,
+                 "this rank's number on its host, as torch.distributed.launch hands it on (-1: as "
+                 "the environment says)",
+                 -1, comm::max_ranks)
+        .on_each_rank(place);
+    table.text("master-addr", config.master_addr, "HOST", "rank 0's host").on_each_rank(place);
+    table
+        .integer("master-port,port", config.master_port,
+                 "first port of rank 0's store (torchrun and distributed_launch "
+                 "have a --master-port of their own, and the store begins at the next)")
+        .on_each_rank(place);
+    table
+        .choice<comm::Backend>("backend", config.comm.backend,
+                               {{"auto", comm::Backend::automatic},
+                                {"mpi", comm::Backend::mpi},
+                                {"gloo", comm::Backend::gloo}},
+                               "auto: MPI where MPI started the run, else Gloo")
+        .on_each_rank("ranks with other ones do not meet");
+    table
+        .text("interface", config.comm.interface, "NAME",
+              "network between hosts: of Gloo, of the watchdogs, of Open MPI's TCP")
+        .on_each_rank("hosts name their networks differently");
+    table
+        .text(
+            "secret-file", config.secret_file, "FILE",
+            "its first line is the ranks' common secret; nobody else may read it. It comes before "
+            "LOCKSTEP_SECRET; without both Munge, PMIx or this host's files hand one over")
+        .on_each_rank("hosts may keep the same secret in different files");
+    table.seconds("timeout", config.timeout_s, "seconds that a rank waits for another")
+        .on_each_rank("each rank may have its own patience");
     return table;
 }
 
