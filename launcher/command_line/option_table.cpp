@@ -114,7 +114,8 @@ Option& OptionTable::add(const std::string& names, Arity arity, std::string plac
                                         .assign = std::move(assign),
                                         .instead = "",
                                         .per_rank = "",
-                                        .traits = {}});
+                                        .traits = {},
+                                        .replaced = {}});
 }
 
 void OptionTable::refuse_all(const std::string& instead) {

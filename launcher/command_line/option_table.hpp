@@ -18,7 +18,12 @@ enum class Arity { flag, one, many, line };
 
 // What other parts of the program have to know of an option.
 enum class Trait {
-    paths,  // two values are equal also if they name the same folders from where they were typed
+    paths,    // two values are equal also if they name the same folders from where they were typed
+    launch,   // belongs to a launch (device, ranks, output), not to the run: no checkpoint gives it
+    limit,    // says when the run ends, and nothing else
+    updates,  // decides how the validations of the next updates turn out
+    decays,   // another value begins without the decays of the learning rate so far
+    metric,   // values of the metric before and after a change of it cannot be compared
 };
 
 // An option has a long name, ParlAI's short forms (without dashes), and a function that stores its
@@ -35,6 +40,8 @@ struct Option {
 
     std::string per_rank;  // not empty: why ranks may have other values
     std::vector<Trait> traits;
+    // These options of a checkpoint go if this one is given: it says the same in another way.
+    std::vector<std::string> replaced;
 
     // A row of a table says so behind the option:
     // table.text("data", ...).with(Trait::paths).
@@ -45,6 +52,10 @@ struct Option {
     template <std::same_as<Trait>... More>
     Option& with(Trait first, More... more) {
         traits.insert(traits.end(), {first, more...});
+        return *this;
+    }
+    Option& in_place_of(std::vector<std::string> others) {
+        replaced = std::move(others);
         return *this;
     }
     bool has(Trait trait) const noexcept {

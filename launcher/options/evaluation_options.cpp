@@ -62,7 +62,7 @@ OptionTable final_table(RunConfig& config) {
     table
         .text("world-logs", config.world_logs, "FILE",
               "when training has ended, write every row of the test split as eval does")
-        .with(Trait::paths);
+        .with(Trait::paths, Trait::launch);
     return table;
 }
 

@@ -194,7 +194,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
             .text("init-model,im", config.init_model, "PATH",
                   "weights to start from: a model's folder, a checkpoint or a .safetensors file; "
                   "not read when the run continues")
-            .with(Trait::paths);
+            .with(Trait::paths, Trait::launch);
         tables.push_back(std::move(start));
         tables.push_back(final_table(config));
     }
@@ -253,8 +253,8 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (stored) {
         const auto values = option_values(task, config);
         config.changes = changed_options(*stored, config, tables, values);
-        config.changed = changed_kind(*stored, config, values);
-        config.counted_anew = counted_anew(*stored, config, values);
+        config.changed = changed_kind(*stored, config, tables, values);
+        config.counted_anew = counted_anew(*stored, config, tables, values);
     }
     return config;
 }

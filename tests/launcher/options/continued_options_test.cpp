@@ -17,7 +17,9 @@ TEST_CASE("options of the updates and of the metric say what a continued run cou
     stored.data = {"data"};
     const auto anew = [&](const std::vector<std::string>& words) {
         const RunConfig config = config_of(words);
-        return counted_anew(stored, config, option_values(Task::train, config));
+        RunConfig unused;
+        return counted_anew(stored, config, run_tables(Task::train, unused),
+                            option_values(Task::train, config));
     };
     for (const std::vector<std::string>& words :
          std::vector<std::vector<std::string>>{{},
