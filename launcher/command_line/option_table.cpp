@@ -115,7 +115,8 @@ Option& OptionTable::add(const std::string& names, Arity arity, std::string plac
                                         .instead = "",
                                         .per_rank = "",
                                         .traits = {},
-                                        .replaced = {}});
+                                        .replaced = {},
+                                        .yields = {}});
 }
 
 void OptionTable::refuse_all(const std::string& instead) {

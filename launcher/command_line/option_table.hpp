@@ -23,6 +23,7 @@ enum class Trait {
     limit,    // says when the run ends, and nothing else
     updates,  // decides how the validations of the next updates turn out
     decays,   // another value begins without the decays of the learning rate so far
+    model,    // a trained model keeps it as a default for those who use it
     metric,   // values of the metric before and after a change of it cannot be compared
 };
 
@@ -42,6 +43,8 @@ struct Option {
     std::vector<Trait> traits;
     // These options of a checkpoint go if this one is given: it says the same in another way.
     std::vector<std::string> replaced;
+    // A model's default of this option goes if one of these is given.
+    std::vector<std::string> yields;
 
     // A row of a table says so behind the option:
     // table.text("data", ...).with(Trait::paths).
@@ -56,6 +59,10 @@ struct Option {
     }
     Option& in_place_of(std::vector<std::string> others) {
         replaced = std::move(others);
+        return *this;
+    }
+    Option& yielding_to(std::vector<std::string> others) {
+        yields = std::move(others);
         return *this;
     }
     bool has(Trait trait) const noexcept {
@@ -143,6 +150,11 @@ public:
     // program.
     void refuse_all(const std::string& instead);
     void refuse(const std::vector<std::string>& names, const std::string& instead);
+
+    // Gives all options the trait.
+    void with(Trait trait) {
+        for (Option& option : options_) option.with(trait);
+    }
 
     const std::string& caption() const noexcept { return caption_; }
     const std::vector<Option>& options() const noexcept { return options_; }

@@ -143,11 +143,11 @@ ComparedOptions compared(Task task, RunConfig config) {
 
 // Checks the options. An error about a value of a model's defaults names the model's folder.
 void check_naming_folder(Task task, const RunConfig& config, const OptionValues& defaults,
-                         const std::string& folder) {
+                         const std::string& folder, const std::vector<OptionTable>& tables) {
     try {
         check_options(task, config);
     } catch (const Error& error) {
-        refuse_default(error.what(), defaults, folder, config.given);
+        refuse_default(error.what(), defaults, folder, tables, config.given);
         throw;
     }
 }
@@ -208,8 +208,9 @@ void check_defaults(const std::string& folder) {
     RunConfig config;
     set_defaults(Task::evaluate, config);
     const OptionValues defaults = stored_defaults(folder);
-    apply_defaults(defaults, folder, run_tables(Task::evaluate, config), {});
-    check_naming_folder(Task::evaluate, config, defaults, folder);
+    const std::vector<OptionTable> tables = run_tables(Task::evaluate, config);
+    apply_defaults(defaults, folder, tables, {});
+    check_naming_folder(Task::evaluate, config, defaults, folder, tables);
 }
 
 std::map<std::string, std::string> option_values(Task task, RunConfig config) {
@@ -247,7 +248,7 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (access == FolderAccess::reads) check_models(stored ? continued(config) : config);
     if (!config.checkpoint.empty()) (void)path_of_checkpoint(config.model_file, config.checkpoint);
     require_data(task, config);
-    check_naming_folder(task, config, defaults, config.model_file);
+    check_naming_folder(task, config, defaults, config.model_file, tables);
     derive(config);
     config.compared = compared(task, config);
     if (stored) {

@@ -21,7 +21,7 @@ OptionTable run_table(RunConfig& config) {
     table
         .texts("data", config.data, "DIR...",
                "what `lockstep prepare` wrote; several folders are used together")
-        .with(Trait::paths, Trait::updates);
+        .with(Trait::paths, Trait::updates, Trait::model);
     table.text("model-file,mf", config.model_file, "DIR", "the model's folder")
         .with(Trait::paths, Trait::launch);
     table.integer("seed", config.train.seed,
@@ -67,7 +67,9 @@ OptionTable device_table(RunConfig& config) {
                                   {"fp16", PrecisionChoice::fp16}},
                                  "of the computation; weights are kept in fp32. auto: bf16 where "
                                  "the device multiplies it; fp16: on GPUs")
-        .in_place_of({"fp16"});
+        .in_place_of({"fp16"})
+        .with(Trait::model)
+        .yielding_to({"fp16"});
     table.flag("fp16", config.fp16, "the same as --precision fp16").in_place_of({"precision"});
     table.flag("tf32", config.gpu.tf32, "products of fp32 by a GPU's tensor cores, with 10 bits");
     table.flag("autotune", config.gpu.autotune,
@@ -85,8 +87,11 @@ OptionTable batch_table(RunConfig& config) {
     OptionTable table("Batches");
     table.integer("batchsize,bs", b.batchsize, "rows of a micro-batch, per rank", 1, max_rows)
         .with(Trait::updates);
-    table.integer("eval-batchsize", b.eval_batchsize, "rows in evaluation (-1: as --batchsize)", -1,
-                  max_rows);
+    table
+        .integer("eval-batchsize", b.eval_batchsize, "rows in evaluation (-1: as --batchsize)", -1,
+                 max_rows)
+        .with(Trait::model)
+        .yielding_to({"batchsize"});
     table
         .choice<Dynamic>("dynamic-batching,dynb", b.dynamic,
                          {{"none", Dynamic::off},
@@ -97,16 +102,20 @@ OptionTable batch_table(RunConfig& config) {
                          "--batchsize longest rows have tokens")
         .with(Trait::updates)
         .in_place_of({"batch-tokens"});
-    table.choice<std::string>(
-        "eval-dynamic-batching", b.eval_dynamic,
-        {{"none", ""}, {"off", "off"}, {"full", "full"}, {"batchsort", "batchsort"}},
-        "in evaluation; none: as --dynamic-batching");
+    table
+        .choice<std::string>(
+            "eval-dynamic-batching", b.eval_dynamic,
+            {{"none", ""}, {"off", "off"}, {"full", "full"}, {"batchsort", "batchsort"}},
+            "in evaluation; none: as --dynamic-batching")
+        .with(Trait::model)
+        .yielding_to({"dynamic-batching", "batch-tokens"});
     table
         .integer("batch-tokens", b.batch_tokens,
                  "tokens of a micro-batch, source and target; implies -dynb full (-1: from "
                  "--batchsize)",
                  INT64_MIN, max_rows)
-        .with(Trait::updates);
+        .with(Trait::updates, Trait::model)
+        .yielding_to({"batchsize", "eval-batchsize", "dynamic-batching", "eval-dynamic-batching"});
     table
         .integer("truncate,tr", b.truncate, "longest context and label (-1: --n-positions)",
                  INT64_MIN, max_positions)
@@ -115,11 +124,13 @@ OptionTable batch_table(RunConfig& config) {
     table
         .integer("text-truncate", b.text_truncate, "longest context (-1: --truncate)", INT64_MIN,
                  max_positions)
-        .with(Trait::updates);
+        .with(Trait::updates, Trait::model)
+        .yielding_to({"truncate"});
     table
         .integer("label-truncate", b.label_truncate, "longest label with its end (-1: --truncate)",
                  INT64_MIN, max_positions)
-        .with(Trait::updates);
+        .with(Trait::updates, Trait::model)
+        .yielding_to({"truncate"});
     table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1, max_lanes)
         .with(Trait::updates);
     table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0, max_threads)
@@ -155,8 +166,11 @@ OptionTable generation_table(RunConfig& config) {
     table.integer("topk", g.topk, "entries that topk draws from", 1);
     table.number("topp", g.topp, "probability mass that nucleus draws from");
     table.number("temperature", g.temperature, "divides the logits");
-    table.integer("max-length", g.max_length,
-                  "longest reply, its end counted (-1: --label-truncate, else 256)", -1);
+    table
+        .integer("max-length", g.max_length,
+                 "longest reply, its end counted (-1: --label-truncate, else 256)", -1)
+        .yielding_to({"label-truncate", "truncate"});
+    table.with(Trait::model);
     return table;
 }
 
