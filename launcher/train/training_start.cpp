@@ -9,6 +9,7 @@
 
 #include "launcher/command_line/option_table.hpp"
 #include "launcher/model_folder/foreign_files.hpp"
+#include "launcher/model_folder/free_rates.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
@@ -158,17 +159,15 @@ void take_recorded_rates(const std::string& checkpoint, const RunConfig& config,
                          model::ModelConfig& model, Log& log) {
     const auto recorded = recorded_model(checkpoint + "/" + train::weights_file);
     if (!recorded) return;
-    const auto take = [&](const char* option, float& value, float then) {
-        if (value == then || config.given.contains(option)) return;
-        log.info(printable(config.model_file) + "/config.json: has --" + option + " " +
+    for (const FreeRate& rate : free_rates) {
+        float& value = model.*rate.value;
+        const float then = (*recorded).*rate.value;
+        if (value == then || config.given.contains(rate.option)) continue;
+        log.info(printable(config.model_file) + "/config.json: has --" + rate.option + " " +
                  number_word(value) + ", but the run goes on with " + number_word(then) +
                  " as its checkpoint says; give the option to change it");
         value = then;
-    };
-    take("dropout", model.dropout, recorded->dropout);
-    take("attention-dropout", model.attention_dropout, recorded->attention_dropout);
-    take("relu-dropout", model.relu_dropout, recorded->relu_dropout);
-    take("label-smoothing", model.label_smoothing, recorded->label_smoothing);
+    }
 }
 
 // A checkpoint keeps the seed and the lanes.
