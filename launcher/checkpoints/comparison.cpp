@@ -8,6 +8,7 @@
 #include "launcher/checkpoints/stored_run.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/continued_options.hpp"
+#include "launcher/options/run_command.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
@@ -75,7 +76,9 @@ std::vector<Differing> differing(const Values& a, const Values& b,
 
 std::vector<Differing> differing_options(const Values& a, const Values& b) {
     std::vector<Differing> found = differing(a, b);
-    std::erase_if(found, [](const Differing& one) { return of_launch(one.name); });
+    RunConfig unused;
+    const auto tables = run_tables(Task::train, unused);
+    std::erase_if(found, [&](const Differing& one) { return of_launch(one.name, tables); });
     return found;
 }
 

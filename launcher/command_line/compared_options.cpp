@@ -1,49 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/command_line/compared_options.hpp"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
-#include <string_view>
 
+#include "launcher/command_line/option_table.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
 
 namespace {
-
-constexpr const char* place = "it tells this rank its place";
-constexpr const char* output = "it changes what this rank writes, not what it computes";
-
-constexpr std::array per_rank{
-    PerRankOption{"backend", "ranks with other ones do not meet"},
-    PerRankOption{"device", "the ranks compare the GPUs that they see"},
-    PerRankOption{"distributed-world-size", "ranks with other numbers do not meet"},
-    PerRankOption{"interface", "hosts name their networks differently"},
-    PerRankOption{"local-rank", place},
-    PerRankOption{"log-file", output},
-    PerRankOption{"master-addr", place},
-    PerRankOption{"master-port", place},
-    PerRankOption{"max-restarts", "it is read by what starts the ranks"},
-    PerRankOption{"num-workers",
-                  "hosts have different numbers of cores; batches do not depend on it"},
-    PerRankOption{"quiet", output},
-    PerRankOption{"rank", place},
-    PerRankOption{"report-filename", "rank 0 alone writes it"},
-    PerRankOption{"secret-file", "hosts may keep the same secret in different files"},
-    PerRankOption{"threads", "hosts have different numbers of cores"},
-    PerRankOption{"timeout", "each rank may have its own patience"},
-    PerRankOption{"trace", output},
-    PerRankOption{"verbose", output}};
-
-bool is_per_rank(const std::string& name) {
-    return std::ranges::any_of(per_rank, [&](const auto& one) { return name == one.name; });
-}
-
-bool holds_paths(std::string_view name) {
-    return name == "data" || name == "eval-data" || name == "init-model" || name == "model-file" ||
-           name == "world-logs";
-}
 
 // Paths are separated by blanks, as the table shows them.
 std::string absolute_of(const std::string& paths) {
@@ -68,15 +34,16 @@ bool equal(const ComparedValue& one, const ComparedValue& other) {
 
 }  // namespace
 
-std::span<const PerRankOption> per_rank_options() noexcept { return per_rank; }
-
-ComparedOptions compared_options(const std::map<std::string, std::string>& values,
+ComparedOptions compared_options(const std::vector<OptionTable>& tables,
                                  const std::set<std::string>& given) {
     ComparedOptions options;
-    for (const auto& [name, value] : values) {
-        if (is_per_rank(name)) continue;
-        options[name] = {value, holds_paths(name) ? absolute_of(value) : "", given.contains(name)};
-    }
+    for (const OptionTable& table : tables)
+        for (const Option& option : table.options()) {
+            if (!option.per_rank.empty()) continue;
+            const std::string& value = option.default_text;
+            options[option.name] = {value, option.has(Trait::paths) ? absolute_of(value) : "",
+                                    given.contains(option.name)};
+        }
     return options;
 }
 

@@ -4,17 +4,12 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
+#include <vector>
 
 namespace lockstep::launcher {
 
-// Names an option that may have another value on each rank, and says why.
-struct PerRankOption {
-    const char* name;
-    const char* reason;
-};
-std::span<const PerRankOption> per_rank_options() noexcept;
+class OptionTable;
 
 // Holds a value that has to be the same on all ranks. `absolute` holds paths as they are from the
 // root of the file system, and is empty for other options.
@@ -27,9 +22,9 @@ struct ComparedValue {
 // Holds the options of a run that all ranks have to agree in, by their names.
 using ComparedOptions = std::map<std::string, ComparedValue>;
 
-// Returns those of `values` (option_values()) that are not per_rank_options(). `given` names the
-// options that the user gave.
-ComparedOptions compared_options(const std::map<std::string, std::string>& values,
+// Returns the options that may not have another value on each rank. The tables show their values as
+// the options' defaults. `given` names the options that the user gave.
+ComparedOptions compared_options(const std::vector<OptionTable>& tables,
                                  const std::set<std::string>& given);
 
 // Writes the options as text, in the order of their names, and reads them again. Throws kind peer

@@ -97,22 +97,26 @@ std::string OptionTable::first_name(const std::string& names) {
     return names.substr(0, names.find(','));
 }
 
-void OptionTable::add(const std::string& names, Arity arity, std::string placeholder,
-                      std::string help, std::string default_text,
-                      std::function<void(const std::vector<std::string>&)> assign) {
+Option& OptionTable::add(const std::string& names, Arity arity, std::string placeholder,
+                         std::string help, std::string default_text,
+                         std::function<void(const std::vector<std::string>&)> assign) {
     std::istringstream in(names);
     std::string name, alias;
     std::getline(in, name, ',');
     std::vector<std::string> aliases;
     while (std::getline(in, alias, ',')) aliases.push_back(alias);
-    options_.push_back({.name = std::move(name),
-                        .aliases = std::move(aliases),
-                        .arity = arity,
-                        .placeholder = std::move(placeholder),
-                        .help = std::move(help),
-                        .default_text = std::move(default_text),
-                        .assign = std::move(assign),
-                        .instead = ""});
+    return options_.emplace_back(Option{.name = std::move(name),
+                                        .aliases = std::move(aliases),
+                                        .arity = arity,
+                                        .placeholder = std::move(placeholder),
+                                        .help = std::move(help),
+                                        .default_text = std::move(default_text),
+                                        .assign = std::move(assign),
+                                        .instead = "",
+                                        .per_rank = "",
+                                        .traits = {},
+                                        .replaced = {},
+                                        .yields = {}});
 }
 
 void OptionTable::refuse_all(const std::string& instead) {
@@ -125,66 +129,68 @@ void OptionTable::refuse(const std::vector<std::string>& names, const std::strin
     }
 }
 
-void OptionTable::text(const std::string& names, std::string& target,
-                       const std::string& placeholder, const std::string& help) {
-    add(names, Arity::one, placeholder, help, target,
-        [&target](const auto& given) { target = given.front(); });
+Option& OptionTable::text(const std::string& names, std::string& target,
+                          const std::string& placeholder, const std::string& help) {
+    return add(names, Arity::one, placeholder, help, target,
+               [&target](const auto& given) { target = given.front(); });
 }
 
-void OptionTable::texts(const std::string& names, std::vector<std::string>& target,
-                        const std::string& placeholder, const std::string& help) {
+Option& OptionTable::texts(const std::string& names, std::vector<std::string>& target,
+                           const std::string& placeholder, const std::string& help) {
     std::string shown;
     for (const std::string& word : target) shown += (shown.empty() ? "" : " ") + word;
-    add(names, Arity::many, placeholder, help, shown,
-        [&target](const auto& given) { target = given; });
+    return add(names, Arity::many, placeholder, help, shown,
+               [&target](const auto& given) { target = given; });
 }
 
-void OptionTable::lines(const std::string& names, std::vector<std::string>& target,
-                        const std::string& placeholder, const std::string& help) {
-    add(names, Arity::line, placeholder, help, "",
-        [&target](const auto& given) { target = given; });
+Option& OptionTable::lines(const std::string& names, std::vector<std::string>& target,
+                           const std::string& placeholder, const std::string& help) {
+    return add(names, Arity::line, placeholder, help, "",
+               [&target](const auto& given) { target = given; });
 }
 
-void OptionTable::number(const std::string& names, double& target, const std::string& help) {
-    add(names, Arity::one, "X", help, number_word(target),
-        [&target, name = first_name(names)](const auto& given) {
-            target = parse_number(name, given.front());
-        });
+Option& OptionTable::number(const std::string& names, double& target, const std::string& help) {
+    return add(names, Arity::one, "X", help, number_word(target),
+               [&target, name = first_name(names)](const auto& given) {
+                   target = parse_number(name, given.front());
+               });
 }
 
-void OptionTable::number_from_0(const std::string& names, double& target, const std::string& help) {
-    add(names, Arity::one, "X", help, number_word(target),
-        [&target, name = first_name(names)](const auto& given) {
-            target = parse_number(name, given.front());
-            if (target < 0) reject(name, given.front(), "a number of 0 or more");
-            if (target > std::numeric_limits<float>::max())
-                reject(name, given.front(), "a number of at most 3.4e38, the largest of fp32");
-        });
+Option& OptionTable::number_from_0(const std::string& names, double& target,
+                                   const std::string& help) {
+    return add(names, Arity::one, "X", help, number_word(target),
+               [&target, name = first_name(names)](const auto& given) {
+                   target = parse_number(name, given.front());
+                   if (target < 0) reject(name, given.front(), "a number of 0 or more");
+                   if (target > std::numeric_limits<float>::max())
+                       reject(name, given.front(),
+                              "a number of at most 3.4e38, the largest of fp32");
+               });
 }
 
-void OptionTable::seconds(const std::string& names, double& target, const std::string& help) {
-    add(names, Arity::one, "X", help, number_word(target),
-        [&target, name = first_name(names)](const auto& given) {
-            target = parse_number(name, given.front());
-            if (!(target >= 0 && target <= 1e6))
-                reject(name, given.front(), "a number of 0 to 1000000 seconds");
-        });
+Option& OptionTable::seconds(const std::string& names, double& target, const std::string& help) {
+    return add(names, Arity::one, "X", help, number_word(target),
+               [&target, name = first_name(names)](const auto& given) {
+                   target = parse_number(name, given.front());
+                   if (!(target >= 0 && target <= 1e6))
+                       reject(name, given.front(), "a number of 0 to 1000000 seconds");
+               });
 }
 
-void OptionTable::rate(const std::string& names, float& target, const std::string& help) {
-    add(names, Arity::one, "X", help, number_word(target),
-        [&target, name = first_name(names)](const auto& given) {
-            const double value = parse_number(name, given.front());
-            if (value < 0 || value >= 1) reject(name, given.front(), "in [0, 1)");
-            target = static_cast<float>(value);
-        });
+Option& OptionTable::rate(const std::string& names, float& target, const std::string& help) {
+    return add(names, Arity::one, "X", help, number_word(target),
+               [&target, name = first_name(names)](const auto& given) {
+                   const double value = parse_number(name, given.front());
+                   if (value < 0 || value >= 1) reject(name, given.front(), "in [0, 1)");
+                   target = static_cast<float>(value);
+               });
 }
 
-void OptionTable::flag(const std::string& names, bool& target, const std::string& help) {
-    add(names, Arity::flag, "", help, target ? "true" : "false",
-        [&target, name = first_name(names)](const auto& given) {
-            target = parse_bool(name, given.front());
-        });
+Option& OptionTable::flag(const std::string& names, bool& target, const std::string& help) {
+    return add(names, Arity::flag, "", help, target ? "true" : "false",
+               [&target, name = first_name(names)](const auto& given) {
+                   target = parse_bool(name, given.front());
+               });
 }
 
 }  // namespace lockstep::launcher

@@ -143,20 +143,20 @@ constexpr std::array habits{
     OptionHabit{"auto-find-batch-size",
                 "`lockstep plan --data DIR` tells the largest --batchsize that fits"},
     OptionHabit{"lr-scheduler-type lr-scheduler-name lr-decay-style scheduler",
-                "it is --lr-scheduler here: linear and cosine are the same (with "
-                "--max-train-steps N), inverse_sqrt is invsqrt, reduce_lr_on_plateau is "
+                "it is --lr-scheduler here: linear and cosine are the same, "
+                "inverse_sqrt is invsqrt, reduce_lr_on_plateau is "
                 "reduceonplateau, constant is none, and constant_with_warmup is fixed with "
                 "--lr-scheduler-decay 1 and --warmup-updates N"},
     OptionHabit{
         "lr-scheduler-kwargs min-lr lr-decay-iters lr-decay-steps decay-lr end-learning-rate "
         "lr-end total-num-update lr-decay-samples",
-        "linear and cosine of --lr-scheduler fall to 0 at --max-train-steps"},
+        "linear and cosine of --lr-scheduler fall to 0 at the end of --max-train-steps or "
+        "--num-epochs"},
     OptionHabit{"warmup-steps num-warmup-steps lr-warmup-steps lr-warmup-iters warmup-iters "
                 "warmup-num-steps warmup",
-                "it is --warmup-updates N here"},
-    OptionHabit{"warmup-ratio lr-warmup-fraction warmup-fraction warmup-proportion",
-                "give the warm-up in updates: --warmup-updates N, which is that share of "
-                "--max-train-steps"},
+                "it is --warmup-updates N here, and --warmup-ratio X for a share of the run"},
+    OptionHabit{"lr-warmup-fraction warmup-fraction warmup-proportion",
+                "it is --warmup-ratio X here"},
     OptionHabit{"warmup-init-lr lr-warmup-init",
                 "it is --warmup-rate X here, as a share of --learningrate"},
     OptionHabit{"max-grad-norm clip-norm clip-grad grad-clip gradient-clipping "

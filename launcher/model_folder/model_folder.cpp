@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/tokenizers/dataset_tokenizer.hpp"
+#include "launcher/model_folder/free_rates.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
 #include "model/config_json.hpp"
@@ -166,10 +167,8 @@ model::ModelConfig agreed(const ModelSource& source, const model::ModelConfig& s
                           const model::ModelConfig& wanted, const std::set<std::string>& given) {
     require_same(source, stored, wanted, given);
     model::ModelConfig agreed = stored;
-    if (given.contains("dropout")) agreed.dropout = wanted.dropout;
-    if (given.contains("attention-dropout")) agreed.attention_dropout = wanted.attention_dropout;
-    if (given.contains("relu-dropout")) agreed.relu_dropout = wanted.relu_dropout;
-    if (given.contains("label-smoothing")) agreed.label_smoothing = wanted.label_smoothing;
+    for (const FreeRate& rate : free_rates)
+        if (given.contains(rate.option)) agreed.*rate.value = wanted.*rate.value;
     model::validate(agreed);
     return agreed;
 }

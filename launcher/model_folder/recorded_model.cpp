@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/model_folder/recorded_model.hpp"
 
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "launcher/model_folder/free_rates.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
@@ -18,10 +18,6 @@
 namespace lockstep::launcher {
 
 namespace {
-
-// A run may change them, and their value is that of the newest checkpoint.
-constexpr std::array free_members{"dropout", "attention_dropout", "relu_dropout",
-                                  "label_smoothing"};
 
 std::string value_or_none(const nlohmann::json& value) {
     return value.is_null()     ? "none"
@@ -63,14 +59,11 @@ std::optional<model::ModelConfig> recorded_model(const std::string& weights) {
 
 std::string contradiction(const std::string& folder, const model::ModelConfig& config,
                           const std::string& weights) {
-    const auto recorded = recorded_model(weights);
+    auto recorded = recorded_model(weights);
     if (!recorded) return "";
-    auto here = parse_json(model::to_json(config));
-    auto there = parse_json(model::to_json(*recorded));
-    for (const char* member : free_members) {
-        here.erase(member);
-        there.erase(member);
-    }
+    for (const FreeRate& rate : free_rates) (*recorded).*rate.value = config.*rate.value;
+    const auto here = parse_json(model::to_json(config));
+    const auto there = parse_json(model::to_json(*recorded));
     nlohmann::json members = there;
     members.update(here);
     const nlohmann::json none;

@@ -2,7 +2,6 @@
 #include "launcher/options/continued_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -17,98 +16,28 @@ namespace lockstep::launcher {
 
 namespace {
 
-// These options belong to a launch, not to the run.
-constexpr std::array launch_options{"model-file",
-                                    "init-model",
-                                    "threads",
-                                    "trace",
-                                    "log-file",
-                                    "verbose",
-                                    "quiet",
-                                    "device",
-                                    "allow-shared-gpu",
-                                    "gpu-backend",
-                                    "report-filename",
-                                    "world-logs",
-                                    "logical-shards",
-                                    "distributed-world-size",
-                                    "max-restarts",
-                                    "rank",
-                                    "local-rank",
-                                    "master-addr",
-                                    "master-port",
-                                    "backend",
-                                    "interface",
-                                    "secret-file",
-                                    "timeout",
-                                    "zero-ranks"};
+using Tables = std::vector<OptionTable>;
 
-// These options decide how the validations of the next updates turn out.
-constexpr std::array options_of_updates{"learningrate",
-                                        "optimizer",
-                                        "betas",
-                                        "adam-eps",
-                                        "amsgrad",
-                                        "momentum",
-                                        "nesterov",
-                                        "weight-decay",
-                                        "adafactor-eps",
-                                        "adafactor-scale-parameter",
-                                        "adafactor-relative-step",
-                                        "gradient-clip",
-                                        "lr-scheduler",
-                                        "lr-scheduler-decay",
-                                        "lr-scheduler-patience",
-                                        "warmup-updates",
-                                        "warmup-rate",
-                                        "invsqrt-lr-decay-gamma",
-                                        "batchsize",
-                                        "batch-tokens",
-                                        "dynamic-batching",
-                                        "update-freq",
-                                        "truncate",
-                                        "text-truncate",
-                                        "label-truncate",
-                                        "dropout",
-                                        "attention-dropout",
-                                        "relu-dropout",
-                                        "label-smoothing",
-                                        "data"};
-// Values of the metric before and after a change of these cannot be compared.
-constexpr std::array options_of_metric{"validation-metric", "validation-metric-mode",
-                                       "validation-max-exs", "aggregate-micro"};
-constexpr std::array options_of_decays{"learningrate", "lr-scheduler"};
-// These say when a run ends, and nothing else.
-constexpr std::array<std::string_view, 5> limit_options{
-    "num-epochs", "max-train-steps", "max-train-time", "validation-patience", "validation-cutoff"};
+const Option* find(const Tables& tables, const std::string& name) {
+    for (const OptionTable& table : tables)
+        if (const auto found = std::ranges::find(table.options(), name, &Option::name);
+            found != table.options().end())
+            return &*found;
+    return nullptr;
+}
 
-// A given option also takes the place of these stored ones.
-struct Replaced {
-    const char* given;
-    std::array<const char*, 3> stored;
-};
-constexpr std::array replaced_options{
-    Replaced{"truncate", {"text-truncate", "label-truncate"}},
-    Replaced{"dynamic-batching", {"batch-tokens"}},
-    Replaced{"n-layers", {"n-encoder-layers", "n-decoder-layers"}},
-    Replaced{"precision", {"fp16"}},
-    Replaced{"fp16", {"precision"}},
-    Replaced{"zero", {"ddp-backend"}},
-    Replaced{"ddp-backend", {"zero"}},
-    Replaced{"recompute", {"checkpoint-activations"}},
-    Replaced{"checkpoint-activations", {"recompute"}},
-    Replaced{"num-epochs", {"max-train-steps", "max-train-time"}},
-    Replaced{"max-train-steps", {"num-epochs", "max-train-time"}},
-    Replaced{"max-train-time", {"num-epochs", "max-train-steps"}}};
+template <class Test>
+bool any_option(const Tables& tables, const Test& test) {
+    return std::ranges::any_of(tables, [&](const OptionTable& table) {
+        return std::ranges::any_of(table.options(), test);
+    });
+}
 
-bool taken(const std::string& name, const std::set<std::string>& given) {
-    if (of_launch(name) || given.contains(name)) return false;
-    return std::none_of(replaced_options.begin(), replaced_options.end(), [&](const Replaced& one) {
-        const auto is_this = [&](const char* stored) {
-            return stored != nullptr && name == stored;
-        };
-        return given.contains(one.given) &&
-               std::any_of(one.stored.begin(), one.stored.end(), is_this);
+bool taken(const std::string& name, const std::set<std::string>& given, const Tables& tables) {
+    if (of_launch(name, tables) || given.contains(name)) return false;
+    return !any_option(tables, [&](const Option& option) {
+        return given.contains(option.name) &&
+               std::ranges::find(option.replaced, name) != option.replaced.end();
     });
 }
 
@@ -174,26 +103,23 @@ void require_optimizer(const StoredOptions& stored, const RunConfig& config,
 
 // Returns what the help of the option says of -1 ("(-1: no limit)"), and an empty text if the value
 // is another one or the help does not say it.
-std::string meaning_of(const std::string& name, const std::string& value,
-                       const std::vector<OptionTable>& tables) {
-    if (value != "-1") return "";
-    for (const OptionTable& table : tables) {
-        const auto option = std::ranges::find(table.options(), name, &Option::name);
-        if (option == table.options().end()) continue;
-        for (const std::string_view mark : {"(-1: ", "(<= 0: "}) {
-            const std::size_t at = option->help.find(mark);
-            if (at == std::string::npos) continue;
-            const std::size_t begin = at + mark.size();
-            return option->help.substr(begin, option->help.find(')', begin) - begin);
-        }
+std::string meaning_of(const std::string& name, const std::string& value, const Tables& tables) {
+    const Option* option = value == "-1" ? find(tables, name) : nullptr;
+    if (option == nullptr) return "";
+    for (const std::string_view mark : {"(-1: ", "(<= 0: "}) {
+        const std::size_t at = option->help.find(mark);
+        if (at == std::string::npos) continue;
+        const std::size_t begin = at + mark.size();
+        return option->help.substr(begin, option->help.find(')', begin) - begin);
     }
     return "";
 }
 
 }  // namespace
 
-bool of_launch(const std::string& name) {
-    return std::ranges::find(launch_options, std::string_view(name)) != launch_options.end();
+bool of_launch(const std::string& name, const Tables& tables) {
+    const Option* option = find(tables, name);
+    return option != nullptr && option->has(Trait::launch);
 }
 
 void take_stored_options(const StoredOptions& stored, const std::vector<OptionTable>& tables,
@@ -203,13 +129,13 @@ void take_stored_options(const StoredOptions& stored, const std::vector<OptionTa
                  static_cast<std::uint64_t>(stored.lanes), config);
     std::string lines;
     for (const auto& [name, word] : dumped_options(stored.lines))
-        if (taken(name, config.given)) lines += config_line(name, word);
+        if (taken(name, config.given, tables)) lines += config_line(name, word);
     // This option follows --adafactor-relative-step unless somebody gave it.
     const bool scale_given = lines.find("adafactor-scale-parameter = ") != std::string::npos;
     for (const OptionTable& table : tables)
         for (const Option& option : table.options()) {
             const auto found = stored.values.find(option.name);
-            if (found == stored.values.end() || !taken(option.name, config.given)) continue;
+            if (found == stored.values.end() || !taken(option.name, config.given, tables)) continue;
             const bool list = option.arity == Arity::many;
             const auto words =
                 list ? stored_words(option.name, stored) : std::vector{found->second};
@@ -240,22 +166,29 @@ std::string told(const std::string& name, const std::string& value,
     return value.empty() ? "none" : value;
 }
 
+bool differs(const Option& option, const StoredOptions& stored, const RunConfig& config,
+             const std::map<std::string, std::string>& values) {
+    if (option.name == "data" && same_data(config.data, stored)) return false;
+    const auto then = stored.values.find(option.name);
+    return then != stored.values.end() && then->second != value(values, option.name);
+}
+
 // Returns the stored options that a given one has replaced: "without --num-epochs 2".
 std::vector<std::string> dropped_options(const StoredOptions& stored, const RunConfig& config,
                                          const std::vector<OptionTable>& tables,
                                          const std::map<std::string, std::string>& values) {
     std::vector<std::string> texts;
-    for (const Replaced& one : replaced_options) {
-        if (!config.given.contains(one.given)) continue;
-        for (const char* name : one.stored) {
-            if (name == nullptr || config.given.contains(name)) continue;
+    for (const std::string& given : config.given) {
+        const Option* option = find(tables, given);
+        if (option == nullptr) continue;
+        for (const std::string& name : option->replaced) {
+            if (config.given.contains(name)) continue;
             const std::string now = value(values, name), then = value(stored.values, name);
             if (now == then || then.empty()) continue;
             const bool none = now == "-1" || now == "false";
             const std::string text =
-                none ? std::string("without --") + name + (then == "true" ? "" : " " + then)
-                     : std::string("--") + name + " " + now + " instead of " +
-                           told(name, then, tables);
+                none ? "without --" + name + (then == "true" ? "" : " " + then)
+                     : "--" + name + " " + now + " instead of " + told(name, then, tables);
             if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
         }
     }
@@ -271,7 +204,7 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
     std::vector<std::string> texts;
     for (const std::string& name : config.given) {
         const auto now = values.find(name), then = stored.values.find(name);
-        if (now == values.end() || then == stored.values.end() || of_launch(name)) continue;
+        if (now == values.end() || then == stored.values.end() || of_launch(name, tables)) continue;
         if (now->second == then->second) continue;
         if (name == "data" && same_data(config.data, stored)) continue;
         const std::string means = meaning_of(name, now->second, tables);
@@ -287,30 +220,28 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
 }
 
 ChangedOptions changed_kind(const StoredOptions& stored, const RunConfig& config,
+                            const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values) {
     if (config.changes.empty()) return ChangedOptions::none;
-    const bool others = std::ranges::any_of(stored.values, [&](const auto& option) {
-        const auto& [name, then] = option;
-        if (of_launch(name) || std::ranges::find(limit_options, name) != limit_options.end())
-            return false;
-        if (name == "data" && same_data(config.data, stored)) return false;
-        const auto now = values.find(name);
-        return now != values.end() && now->second != then;
+    const bool others = any_option(tables, [&](const Option& option) {
+        return !option.has(Trait::launch) && !option.has(Trait::limit) &&
+               differs(option, stored, config, values);
     });
     return others ? ChangedOptions::others : ChangedOptions::limits;
 }
 
 CountedAnew counted_anew(const StoredOptions& stored, const RunConfig& config,
+                         const std::vector<OptionTable>& tables,
                          const std::map<std::string, std::string>& values) {
-    const auto differs = [&](const std::string& name) {
-        if (name == "data" && same_data(config.data, stored)) return false;
-        const auto then = stored.values.find(name);
-        return then != stored.values.end() && then->second != value(values, name);
+    const auto changed = [&](Trait trait) {
+        return any_option(tables, [&](const Option& option) {
+            return option.has(trait) && differs(option, stored, config, values);
+        });
     };
     CountedAnew anew;
-    anew.best = std::ranges::any_of(options_of_metric, differs);
-    anew.validations = anew.best || std::ranges::any_of(options_of_updates, differs);
-    anew.decays = std::ranges::any_of(options_of_decays, differs);
+    anew.best = changed(Trait::metric);
+    anew.validations = anew.best || changed(Trait::updates);
+    anew.decays = changed(Trait::decays);
     return anew;
 }
 

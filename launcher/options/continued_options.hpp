@@ -10,8 +10,8 @@
 
 namespace lockstep::launcher {
 
-// Tells whether the option belongs to a launch (device, ranks, output), not to the run.
-bool of_launch(const std::string& name);
+// Tells whether the option of the tables has Trait::launch.
+bool of_launch(const std::string& name, const std::vector<OptionTable>& tables);
 
 // Sets the options of `tables`, bound to `config`, that neither the user nor an option that
 // replaces them gave, to the values that the run in the checkpoint was started with. Options of the
@@ -29,10 +29,12 @@ std::string changed_options(const StoredOptions& stored, const RunConfig& config
 
 // Tells of what kind these options are; config.changes names them.
 ChangedOptions changed_kind(const StoredOptions& stored, const RunConfig& config,
+                            const std::vector<OptionTable>& tables,
                             const std::map<std::string, std::string>& values);
 
 // Tells what the run no longer counts because `values` differ from the stored ones.
 CountedAnew counted_anew(const StoredOptions& stored, const RunConfig& config,
+                         const std::vector<OptionTable>& tables,
                          const std::map<std::string, std::string>& values);
 
 }  // namespace lockstep::launcher

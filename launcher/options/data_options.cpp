@@ -43,8 +43,10 @@ OptionTable data_table(RunConfig& config) {
                   config.stochastic_weights = words == std::vector<std::string>{"stochastic"};
                   if (!config.stochastic_weights) config.multitask_weights = numbers_of(words);
               });
-    table.texts("eval-data,evaltask,et", config.eval_data, "DIR...",
-                "data sets of the validations (default: those of --data)");
+    table
+        .texts("eval-data,evaltask,et", config.eval_data, "DIR...",
+               "data sets of the validations (default: those of --data)")
+        .with(Trait::paths);
     return table;
 }
 

@@ -32,10 +32,14 @@ OptionTable eval_table(RunConfig& config) {
                   "rows to evaluate (-1: all)");
     table.flag("aggregate-micro,micro", config.aggregate_micro,
                "averages of several data sets' metrics by tokens and rows, not by sets");
-    table.text("report-filename,rf", config.report_filename, "FILE",
-               "write the metrics as JSON; .NAME is written beside the model's folder");
-    table.text("world-logs", config.world_logs, "FILE",
-               "write every row's context, labels, reply and metrics, one JSON object a line");
+    table
+        .text("report-filename,rf", config.report_filename, "FILE",
+              "write the metrics as JSON; .NAME is written beside the model's folder")
+        .on_each_rank("rank 0 alone writes it");
+    table
+        .text("world-logs", config.world_logs, "FILE",
+              "write every row's context, labels, reply and metrics, one JSON object a line")
+        .with(Trait::paths);
     return table;
 }
 
@@ -55,8 +59,10 @@ OptionTable final_table(RunConfig& config) {
     add_metrics(table, config);
     table.flag("short-final-eval", config.short_final_eval,
                "--validation-max-exs counts also when training has ended");
-    table.text("world-logs", config.world_logs, "FILE",
-               "when training has ended, write every row of the test split as eval does");
+    table
+        .text("world-logs", config.world_logs, "FILE",
+              "when training has ended, write every row of the test split as eval does")
+        .with(Trait::paths, Trait::launch);
     return table;
 }
 

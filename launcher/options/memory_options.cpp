@@ -131,33 +131,44 @@ void check_zero_ranks(const train::ZeroOptions& options, int ranks) {
 
 OptionTable memory_table(RunConfig& config) {
     OptionTable table("Memory");
-    table.add(option, Arity::one, "none|ffn|layer[:N]|auto",
-              "what backward calculates again instead of keeping it; the results are the same. "
-              "ffn: the inside of feed-forward blocks; layer: that of layers (N: of the first N of "
-              "each stack); auto: the least that fits",
-              word_of(config.recompute),
-              [&config](const auto& given) { config.recompute = parse_recompute(given.front()); });
-    table.flag("checkpoint-activations", config.checkpoint_activations,
-               "the same as --recompute layer");
-    table.choice<int>(
-        "zero", config.train.zero.stage, {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}},
-        "what ranks share; the results are the same. 1: each keeps and updates a part of the "
-        "optimizer's state and of the fp32 weights of 16-bit precisions; 2: and a part of the "
-        "gradients; 3: and of the weights, which come when they are needed");
+    table
+        .add(option, Arity::one, "none|ffn|layer[:N]|auto",
+             "what backward calculates again instead of keeping it; the results are the same. "
+             "ffn: the inside of feed-forward blocks; layer: that of layers (N: of the first N of "
+             "each stack); auto: the least that fits",
+             word_of(config.recompute),
+             [&config](const auto& given) { config.recompute = parse_recompute(given.front()); })
+        .in_place_of({"checkpoint-activations"});
+    table
+        .flag("checkpoint-activations", config.checkpoint_activations,
+              "the same as --recompute layer")
+        .in_place_of({"recompute"});
+    table
+        .choice<int>(
+            "zero", config.train.zero.stage, {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}},
+            "what ranks share; the results are the same. 1: each keeps and updates a part of the "
+            "optimizer's state and of the fp32 weights of 16-bit precisions; 2: and a part of the "
+            "gradients; 3: and of the weights, which come when they are needed")
+        .in_place_of({"ddp-backend"});
     table.choice<train::Offload>(
         "offload", config.train.optimizer.offload,
         {{"none", train::Offload::none}, {"optimizer", train::Offload::optimizer}},
         "optimizer: the moments and fp32 weights of a GPU's run lie in the host's memory and are "
         "updated there, which frees 12 of 18 bytes a parameter; the results are the same");
-    table.integer("zero-ranks", config.train.zero.ranks,
-                  "ranks that share, of which each group is a replica (0: all)", 0);
-    table.add("ddp-backend", Arity::one, "ddp|zero2|zero3", "ParlAI's words for --zero 0, 2 and 3",
-              config.ddp_backend, [&config](const auto& given) {
-                  const std::string& word = given.front();
-                  if (word != "ddp" && word != "zero2" && word != "zero3")
-                      OptionTable::reject("ddp-backend", word, "one of ddp|zero2|zero3");
-                  config.ddp_backend = word;
-              });
+    table
+        .integer("zero-ranks", config.train.zero.ranks,
+                 "ranks that share, of which each group is a replica (0: all)", 0)
+        .with(Trait::launch);
+    table
+        .add("ddp-backend", Arity::one, "ddp|zero2|zero3", "ParlAI's words for --zero 0, 2 and 3",
+             config.ddp_backend,
+             [&config](const auto& given) {
+                 const std::string& word = given.front();
+                 if (word != "ddp" && word != "zero2" && word != "zero3")
+                     OptionTable::reject("ddp-backend", word, "one of ddp|zero2|zero3");
+                 config.ddp_backend = word;
+             })
+        .in_place_of({"zero"});
     return table;
 }
 

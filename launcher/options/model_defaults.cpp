@@ -2,7 +2,6 @@
 #include "launcher/options/model_defaults.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -20,43 +19,10 @@ namespace lockstep::launcher {
 
 namespace {
 
-// Options of other names replace a default, too: --truncate 64 means both truncations.
-struct Replacement {
-    const char* name;
-    std::array<const char*, 4> by;
-};
-constexpr std::array replacements{
-    Replacement{"text-truncate", {"truncate"}},
-    Replacement{"label-truncate", {"truncate"}},
-    Replacement{"max-length", {"label-truncate", "truncate"}},
-    Replacement{"eval-batchsize", {"batchsize"}},
-    Replacement{"eval-dynamic-batching", {"dynamic-batching", "batch-tokens"}},
-    Replacement{"batch-tokens",
-                {"batchsize", "eval-batchsize", "dynamic-batching", "eval-dynamic-batching"}},
-    Replacement{"precision", {"fp16"}},
-};
-
-bool replaced(const std::string& name, const std::set<std::string>& given) {
-    if (given.contains(name)) return true;
-    for (const Replacement& one : replacements) {
-        if (name != one.name) continue;
-        return std::any_of(one.by.begin(), one.by.end(), [&](const char* other) {
-            return other != nullptr && given.contains(other);
-        });
-    }
-    return false;
-}
-
-// Returns the names of the options that training writes into a model's defaults. A model may be a
-// stranger's: no other option, such as the name of a file to write, is taken from it.
-std::set<std::string> names_of_defaults() {
-    std::set<std::string> names{"data",         "text-truncate", "label-truncate",
-                                "history-size", "delimiter",     "eval-batchsize",
-                                "batch-tokens", "precision",     "eval-dynamic-batching"};
-    RunConfig unused;
-    const OptionTable generation = generation_table(unused);
-    for (const Option& option : generation.options()) names.insert(option.name);
-    return names;
+bool replaced(const Option& option, const std::set<std::string>& given) {
+    return given.contains(option.name) ||
+           std::ranges::any_of(option.yields,
+                               [&](const std::string& other) { return given.contains(other); });
 }
 
 // Relies on tables that show the values of a filled config as the options' defaults.
@@ -144,12 +110,13 @@ OptionValues stored_defaults(const std::string& folder) {
 
 void apply_defaults(const OptionValues& defaults, const std::string& folder,
                     const std::vector<OptionTable>& tables, const std::set<std::string>& given) {
-    const std::set<std::string> taken = names_of_defaults();
     for (const OptionTable& table : tables) {
         for (const Option& option : table.options()) {
             const auto found = defaults.find(option.name);
-            if (found == defaults.end() || replaced(option.name, given)) continue;
-            if (!taken.contains(option.name))
+            if (found == defaults.end() || replaced(option, given)) continue;
+            // A model may be a stranger's: no other option, such as the name of a file to write,
+            // is taken from it.
+            if (!option.has(Trait::model))
                 throw Error(ErrorKind::config,
                             folder + "/config.json: \"defaults\" has \"" + option.name +
                                 "\", which a model does not decide; remove it from the file");
@@ -164,11 +131,15 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
 }
 
 void refuse_default(const std::string& problem, const OptionValues& defaults,
-                    const std::string& folder, const std::set<std::string>& given) {
+                    const std::string& folder, const std::vector<OptionTable>& tables,
+                    const std::set<std::string>& given) {
     if (!problem.starts_with("--")) return;
-    const std::string option = problem.substr(2, problem.find_first_of(": ") - 2);
-    if (defaults.contains(option) && !replaced(option, given))
-        damaged(folder, "has a value that does not fit: " + problem);
+    const std::string name = problem.substr(2, problem.find_first_of(": ") - 2);
+    if (!defaults.contains(name)) return;
+    for (const OptionTable& table : tables)
+        for (const Option& option : table.options())
+            if (option.name == name && !replaced(option, given))
+                damaged(folder, "has a value that does not fit: " + problem);
 }
 
 }  // namespace lockstep::launcher

@@ -41,6 +41,7 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
 // Throws a config error that names `folder` if `problem` is about an option, as "--beam-size: ...",
 // that has its value from the defaults. Otherwise it returns.
 void refuse_default(const std::string& problem, const OptionValues& defaults,
-                    const std::string& folder, const std::set<std::string>& given);
+                    const std::string& folder, const std::vector<OptionTable>& tables,
+                    const std::set<std::string>& given);
 
 }  // namespace lockstep::launcher

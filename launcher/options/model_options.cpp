@@ -29,8 +29,10 @@ OptionTable model_table(RunConfig& config) {
         {{"relu", kernels::Activation::relu}, {"gelu", kernels::Activation::gelu_erf}},
         "of the feed-forward layers (gpt2: its own gelu)");
     table.integer("embedding-size,esz", m.embedding_size, "width of the model", 1, max_width);
-    table.integer("n-layers,nl", config.n_layers, "encoder layers and decoder layers, each", 1,
-                  max_layers);
+    table
+        .integer("n-layers,nl", config.n_layers, "encoder layers and decoder layers, each", 1,
+                 max_layers)
+        .in_place_of({"n-encoder-layers", "n-decoder-layers"});
     table.integer("n-encoder-layers,nel", config.n_encoder_layers,
                   "encoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
     table.integer("n-decoder-layers,ndl", config.n_decoder_layers,
@@ -40,13 +42,17 @@ OptionTable model_table(RunConfig& config) {
     table.integer("n-positions", config.n_positions,
                   "longest sequence (-1: the larger truncation, or 1024)", INT64_MIN,
                   max_positions);
-    table.rate("dropout", m.dropout, "on embeddings and on every sublayer's output");
-    table.rate("attention-dropout", m.attention_dropout, "on attention probabilities");
-    table.rate("relu-dropout", m.relu_dropout, "behind the feed-forward activation");
+    table.rate("dropout", m.dropout, "on embeddings and on every sublayer's output")
+        .with(Trait::updates);
+    table.rate("attention-dropout", m.attention_dropout, "on attention probabilities")
+        .with(Trait::updates);
+    table.rate("relu-dropout", m.relu_dropout, "behind the feed-forward activation")
+        .with(Trait::updates);
     table.flag("learn-positional-embeddings", config.learned_positions,
                "learn positions instead of sinusoids");
     table.flag("embeddings-scale", config.embeddings_scale, "scale embeddings by sqrt(width)");
-    table.rate("label-smoothing", m.label_smoothing, "share of the target spread over all entries");
+    table.rate("label-smoothing", m.label_smoothing, "share of the target spread over all entries")
+        .with(Trait::updates);
     return table;
 }
 

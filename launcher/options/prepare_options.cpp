@@ -5,15 +5,15 @@
 
 namespace lockstep::launcher {
 
-void add_delimiter(OptionTable& table, std::string& target) {
-    table.add("delimiter", Arity::one, "TEXT", "between the utterances of a context", "\\n",
-              [&target](const auto& given) {
-                  std::string text = given.front();
-                  for (std::size_t at; (at = text.find("\\n")) != std::string::npos;) {
-                      text.replace(at, 2, "\n");
-                  }
-                  target = text;
-              });
+Option& add_delimiter(OptionTable& table, std::string& target) {
+    return table.add("delimiter", Arity::one, "TEXT", "between the utterances of a context", "\\n",
+                     [&target](const auto& given) {
+                         std::string text = given.front();
+                         for (std::size_t at; (at = text.find("\\n")) != std::string::npos;) {
+                             text.replace(at, 2, "\n");
+                         }
+                         target = text;
+                     });
 }
 
 namespace {

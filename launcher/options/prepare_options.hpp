@@ -16,8 +16,8 @@ struct PrepareConfig {
     bool verbose = false;
 };
 
-// Adds --delimiter. The two characters \n in its value mean a line feed.
-void add_delimiter(OptionTable& table, std::string& target);
+// Adds --delimiter, and returns it. The two characters \n in its value mean a line feed.
+Option& add_delimiter(OptionTable& table, std::string& target);
 
 OptionTable prepare_table(PrepareConfig& config);
 OptionTable tokenizer_table(PrepareConfig& config);

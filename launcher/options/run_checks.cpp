@@ -10,9 +10,9 @@
 #include "launcher/options/generation_checks.hpp"
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
+#include "launcher/options/schedule_checks.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
-#include "runtime/train/loop/schedule.hpp"
 #include "runtime/train/metrics/reply_metrics.hpp"
 
 namespace lockstep::launcher {
@@ -26,7 +26,7 @@ void check_relative_step(const RunConfig& config) {
     if (!config.train.optimizer.adafactor_relative_step) return;
     if (config.train.optimizer.kind != train::OptimizerKind::adafactor)
         config_error("--adafactor-relative-step needs --optimizer adafactor");
-    for (const char* unused : {"learningrate", "lr-scheduler", "warmup-updates"}) {
+    for (const char* unused : {"learningrate", "lr-scheduler", "warmup-updates", "warmup-ratio"}) {
         if (config.given.contains(unused))
             config_error("--adafactor-relative-step contradicts --" + std::string(unused) +
                          ": the steps follow from the updates alone; leave one out");
@@ -58,9 +58,7 @@ void check_train(const RunConfig& config) {
                      "--validation-patience or --validation-cutoff");
     }
     check_relative_step(config);
-    // The constructor throws when the options are wrong.
-    (void)train::Schedule(config.train.schedule, config.train.optimizer.learningrate,
-                          limits.max_train_steps);
+    check_schedule(config);
 }
 
 // Sums in bf16, and those of GPUs' libraries, depend on the ranks.

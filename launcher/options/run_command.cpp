@@ -137,13 +137,17 @@ void set_defaults(Task task, RunConfig& config) {
     }
 }
 
+ComparedOptions compared(Task task, RunConfig config) {
+    return compared_options(run_tables(task, config), config.given);
+}
+
 // Checks the options. An error about a value of a model's defaults names the model's folder.
 void check_naming_folder(Task task, const RunConfig& config, const OptionValues& defaults,
-                         const std::string& folder) {
+                         const std::string& folder, const std::vector<OptionTable>& tables) {
     try {
         check_options(task, config);
     } catch (const Error& error) {
-        refuse_default(error.what(), defaults, folder, config.given);
+        refuse_default(error.what(), defaults, folder, tables, config.given);
         throw;
     }
 }
@@ -186,9 +190,11 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
         tables.push_back(memory_table(config));
         tables.push_back(graphs_table(config));
         OptionTable start("Start");
-        start.text("init-model,im", config.init_model, "PATH",
-                   "weights to start from: a model's folder, a checkpoint or a .safetensors file; "
-                   "not read when the run continues");
+        start
+            .text("init-model,im", config.init_model, "PATH",
+                  "weights to start from: a model's folder, a checkpoint or a .safetensors file; "
+                  "not read when the run continues")
+            .with(Trait::paths, Trait::launch);
         tables.push_back(std::move(start));
         tables.push_back(final_table(config));
     }
@@ -202,8 +208,9 @@ void check_defaults(const std::string& folder) {
     RunConfig config;
     set_defaults(Task::evaluate, config);
     const OptionValues defaults = stored_defaults(folder);
-    apply_defaults(defaults, folder, run_tables(Task::evaluate, config), {});
-    check_naming_folder(Task::evaluate, config, defaults, folder);
+    const std::vector<OptionTable> tables = run_tables(Task::evaluate, config);
+    apply_defaults(defaults, folder, tables, {});
+    check_naming_folder(Task::evaluate, config, defaults, folder, tables);
 }
 
 std::map<std::string, std::string> option_values(Task task, RunConfig config) {
@@ -241,14 +248,14 @@ std::optional<RunConfig> parse_run(Task task, const std::string& usage,
     if (access == FolderAccess::reads) check_models(stored ? continued(config) : config);
     if (!config.checkpoint.empty()) (void)path_of_checkpoint(config.model_file, config.checkpoint);
     require_data(task, config);
-    check_naming_folder(task, config, defaults, config.model_file);
+    check_naming_folder(task, config, defaults, config.model_file, tables);
     derive(config);
-    config.compared = compared_options(option_values(task, config), config.given);
+    config.compared = compared(task, config);
     if (stored) {
         const auto values = option_values(task, config);
         config.changes = changed_options(*stored, config, tables, values);
-        config.changed = changed_kind(*stored, config, values);
-        config.counted_anew = counted_anew(*stored, config, values);
+        config.changed = changed_kind(*stored, config, tables, values);
+        config.counted_anew = counted_anew(*stored, config, tables, values);
     }
     return config;
 }
@@ -263,7 +270,7 @@ std::optional<RunConfig> parse_launch(const std::string& usage,
     require_folder(Task::train, config);
     check_launch(config);
     derive(config);
-    config.compared = compared_options(option_values(Task::train, config), config.given);
+    config.compared = compared(Task::train, config);
     return config;
 }
 

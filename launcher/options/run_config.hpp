@@ -109,6 +109,7 @@ struct RunConfig {
     std::optional<model::RecomputePlan> recompute = model::RecomputePlan{};  // empty: auto
     std::string ddp_backend = "ddp";      // ParlAI's word for what ranks share
     bool checkpoint_activations = false;  // ParlAI's option for a level
+    double warmup_ratio = -1;             // warm-up as a share of the run's updates; -1: not given
     bool no_overlap = false;
     bool deterministic = false;  // lanes are added in a fixed order
     bool skip_generation = true;

@@ -42,14 +42,22 @@ OptionTable context_table(RunConfig& config) {
     table.integer("truncate,tr", b.truncate,
                   "longest context, and longest reply (-1: as --n-positions)", INT64_MIN,
                   max_positions);
-    table.integer("text-truncate", b.text_truncate,
-                  "longest context, of which the end is kept (-1: --truncate)", INT64_MIN,
-                  max_positions);
-    table.integer("label-truncate", b.label_truncate,
-                  "longest reply, its end counted (-1: --truncate)", INT64_MIN, max_positions);
-    table.integer("history-size,histsz", config.talk.history_size,
-                  "turns of a context, the last ones (-1: all)", -1);
-    add_delimiter(table, config.talk.delimiter);
+    table
+        .integer("text-truncate", b.text_truncate,
+                 "longest context, of which the end is kept (-1: --truncate)", INT64_MIN,
+                 max_positions)
+        .with(Trait::model)
+        .yielding_to({"truncate"});
+    table
+        .integer("label-truncate", b.label_truncate,
+                 "longest reply, its end counted (-1: --truncate)", INT64_MIN, max_positions)
+        .with(Trait::model)
+        .yielding_to({"truncate"});
+    table
+        .integer("history-size,histsz", config.talk.history_size,
+                 "turns of a context, the last ones (-1: all)", -1)
+        .with(Trait::model);
+    add_delimiter(table, config.talk.delimiter).with(Trait::model);
     return table;
 }
 

@@ -57,41 +57,55 @@ OptionTable optimizer_table(RunConfig& config) {
     using train::OptimizerKind;
     train::OptimizerOptions& o = config.train.optimizer;
     OptionTable table("Optimizer");
-    table.choice<OptimizerKind>("optimizer,opt", o.kind,
-                                {{"sgd", OptimizerKind::sgd},
-                                 {"adam", OptimizerKind::adam},
-                                 {"adamw", OptimizerKind::adamw},
-                                 {"adafactor", OptimizerKind::adafactor},
-                                 {"lion", OptimizerKind::lion}},
-                                "the rule of the update");
-    table.number_from_0("learningrate,lr", o.learningrate, "highest learning rate");
-    table.add("betas,beta", Arity::one, "B1,B2", "decay of the moments (of lion: 0.9,0.99)",
-              pair_word(o.beta1, train::beta2_of(o)),
-              [&o](const auto& given) { read_betas(given.front(), o); });
-    table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw");
-    table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)");
+    table
+        .choice<OptimizerKind>("optimizer,opt", o.kind,
+                               {{"sgd", OptimizerKind::sgd},
+                                {"adam", OptimizerKind::adam},
+                                {"adamw", OptimizerKind::adamw},
+                                {"adafactor", OptimizerKind::adafactor},
+                                {"lion", OptimizerKind::lion}},
+                               "the rule of the update")
+        .with(Trait::updates);
+    table.number_from_0("learningrate,lr", o.learningrate, "highest learning rate")
+        .with(Trait::updates, Trait::decays);
+    table
+        .add("betas,beta", Arity::one, "B1,B2", "decay of the moments (of lion: 0.9,0.99)",
+             pair_word(o.beta1, train::beta2_of(o)),
+             [&o](const auto& given) { read_betas(given.front(), o); })
+        .with(Trait::updates);
+    table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw").with(Trait::updates);
+    table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)")
+        .with(Trait::updates);
     table.choice<train::Moments>("moments", o.moments,
                                  {{"fp32", train::Moments::fp32}, {"int8", train::Moments::int8}},
                                  "what adam and adamw keep their moments in. int8: 2.03 bytes a "
                                  "parameter instead of 8");
-    table.number_from_0("momentum,mom", o.momentum, "of sgd");
-    table.flag("nesterov", o.nesterov, "sgd's momentum is Nesterov's");
-    table.number_from_0("weight-decay,wdecay", o.weight_decay, "not on biases and norms");
-    table.add("adafactor-eps", Arity::one, "E1,E2",
-              "of adafactor: added to the squared gradients; smallest root mean square of weights "
-              "that scales the rate",
-              pair_word(o.adafactor_eps1, o.adafactor_eps2),
-              [&o](const auto& given) { read_adafactor_eps(given.front(), o); });
-    table.flag("adafactor-scale-parameter", o.adafactor_scale_parameter,
-               "adafactor's rate is times the root mean square of each matrix's or vector's "
-               "weights (default: as --adafactor-relative-step)");
-    table.flag("adafactor-relative-step", o.adafactor_relative_step,
-               "adafactor's rate is min(0.01, 1 / sqrt(update)); --learningrate and schedules are "
-               "refused");
+    table.number_from_0("momentum,mom", o.momentum, "of sgd").with(Trait::updates);
+    table.flag("nesterov", o.nesterov, "sgd's momentum is Nesterov's").with(Trait::updates);
+    table.number_from_0("weight-decay,wdecay", o.weight_decay, "not on biases and norms")
+        .with(Trait::updates);
+    table
+        .add("adafactor-eps", Arity::one, "E1,E2",
+             "of adafactor: added to the squared gradients; smallest root mean square of weights "
+             "that scales the rate",
+             pair_word(o.adafactor_eps1, o.adafactor_eps2),
+             [&o](const auto& given) { read_adafactor_eps(given.front(), o); })
+        .with(Trait::updates);
+    table
+        .flag("adafactor-scale-parameter", o.adafactor_scale_parameter,
+              "adafactor's rate is times the root mean square of each matrix's or vector's "
+              "weights (default: as --adafactor-relative-step)")
+        .with(Trait::updates);
+    table
+        .flag("adafactor-relative-step", o.adafactor_relative_step,
+              "adafactor's rate is min(0.01, 1 / sqrt(update)); --learningrate and schedules are "
+              "refused")
+        .with(Trait::updates);
     table.choice<Fp16Kind>("fp16-impl", config.gpu.fp16,
                            {{"safe", Fp16Kind::safe}, {"mem_efficient", Fp16Kind::mem_efficient}},
                            "mem_efficient: fp16 without fp32 weights beside it");
-    table.number("gradient-clip,clip", o.gradient_clip, "largest gradient norm (<= 0: none)");
+    table.number("gradient-clip,clip", o.gradient_clip, "largest gradient norm (<= 0: none)")
+        .with(Trait::updates);
     return table;
 }
 
@@ -99,36 +113,69 @@ OptionTable schedule_table(RunConfig& config) {
     using train::ScheduleKind;
     train::ScheduleOptions& s = config.train.schedule;
     OptionTable table("Learning rate schedule");
-    table.choice<ScheduleKind>("lr-scheduler", s.kind,
-                               {{"none", ScheduleKind::none},
-                                {"fixed", ScheduleKind::fixed},
-                                {"linear", ScheduleKind::linear},
-                                {"cosine", ScheduleKind::cosine},
-                                {"invsqrt", ScheduleKind::invsqrt},
-                                {"reduceonplateau", ScheduleKind::reduceonplateau}},
-                               "how the learning rate falls");
-    table.integer("warmup-updates", s.warmup_updates, "updates of linear warm-up (<= 0: none)");
-    table.number_from_0("warmup-rate", s.warmup_rate,
-                        "first learning rate, as a share of the highest");
-    table.integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
-                  "gamma of invsqrt: sqrt(gamma / (gamma + updates since the warm-up)) "
-                  "(-1: --warmup-updates)");
-    table.number_from_0("lr-scheduler-decay", s.lr_scheduler_decay,
-                        "factor of fixed and reduceonplateau");
-    table.integer("lr-scheduler-patience", s.lr_scheduler_patience,
-                  "fixed: validations between two decays; reduceonplateau: validations without a "
-                  "better one that are borne",
-                  0);
+    table
+        .choice<ScheduleKind>("lr-scheduler", s.kind,
+                              {{"none", ScheduleKind::none},
+                               {"fixed", ScheduleKind::fixed},
+                               {"linear", ScheduleKind::linear},
+                               {"cosine", ScheduleKind::cosine},
+                               {"invsqrt", ScheduleKind::invsqrt},
+                               {"reduceonplateau", ScheduleKind::reduceonplateau}},
+                              "how the learning rate falls; linear and cosine end with "
+                              "--max-train-steps or else --num-epochs")
+        .with(Trait::updates, Trait::decays);
+    table.integer("warmup-updates", s.warmup_updates, "updates of linear warm-up (<= 0: none)")
+        .with(Trait::updates)
+        .in_place_of({"warmup-ratio"});
+    table
+        .add("warmup-ratio", Arity::one, "X",
+             "linear warm-up as a share of the run's updates, rounded up (-1: as --warmup-updates "
+             "says)",
+             number_word(config.warmup_ratio),
+             [&config](const auto& given) {
+                 const double ratio = parse_number("warmup-ratio", given.front());
+                 if (ratio != -1 && !(ratio >= 0 && ratio < 1))
+                     OptionTable::reject("warmup-ratio", given.front(), "a number in [0, 1)");
+                 config.warmup_ratio = ratio;
+             })
+        .with(Trait::updates)
+        .in_place_of({"warmup-updates"});
+    table
+        .number_from_0("warmup-rate", s.warmup_rate,
+                       "first learning rate, as a share of the highest")
+        .with(Trait::updates);
+    table
+        .integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
+                 "gamma of invsqrt: sqrt(gamma / (gamma + updates since the warm-up)) "
+                 "(-1: --warmup-updates)")
+        .with(Trait::updates);
+    table
+        .number_from_0("lr-scheduler-decay", s.lr_scheduler_decay,
+                       "factor of fixed and reduceonplateau")
+        .with(Trait::updates);
+    table
+        .integer("lr-scheduler-patience", s.lr_scheduler_patience,
+                 "fixed: validations between two decays; reduceonplateau: validations without a "
+                 "better one that are borne",
+                 0)
+        .with(Trait::updates);
     return table;
 }
 
 OptionTable length_table(RunConfig& config) {
     train::TrainOptions& t = config.train;
     OptionTable table("Length of the run");
-    table.number("num-epochs,eps", t.limits.num_epochs, "epochs (-1: no limit)");
-    table.integer("max-train-steps,tstep,max-lr-steps", t.limits.max_train_steps,
-                  "updates (-1: no limit); linear and cosine end there");
-    table.number("max-train-time,ttim", t.limits.max_train_time_s, "seconds (-1: no limit)");
+    table.number("num-epochs,eps", t.limits.num_epochs, "epochs (-1: no limit)")
+        .with(Trait::limit)
+        .in_place_of({"max-train-steps", "max-train-time"});
+    table
+        .integer("max-train-steps,tstep,max-lr-steps", t.limits.max_train_steps,
+                 "updates (-1: no limit)")
+        .with(Trait::limit)
+        .in_place_of({"num-epochs", "max-train-time"});
+    table.number("max-train-time,ttim", t.limits.max_train_time_s, "seconds (-1: no limit)")
+        .with(Trait::limit)
+        .in_place_of({"num-epochs", "max-train-steps"});
     table.integer("log-every-n-steps,lstep", t.log_every_n_steps, "updates between log lines", 1);
     table.number("log-every-n-secs,ltim", t.log_every_n_secs,
                  "seconds between log lines (-1: off)");
@@ -160,37 +207,51 @@ OptionTable validation_table(RunConfig& config) {
                   "updates between validations (-1: off)");
     table.number("validation-every-n-secs,vtim", v.every_n_secs,
                  "seconds between validations (-1: off)");
-    table.integer("validation-max-exs,vme", v.max_examples, "rows of a validation (-1: all)");
-    table.integer("validation-patience,vp", v.patience,
-                  "validations without a better one before training ends (<= 0: no limit)");
-    table.add("validation-metric,vmt", Arity::one, "[NAME/]METRIC",
-              "what decides which model is best: " + metric_words(", ") +
-                  "; of several data sets their average, or NAME's",
-              v.metric, [&v](const auto& given) {
-                  const std::string metric = given.front().substr(given.front().rfind('/') + 1);
-                  const auto known = metrics();
-                  if (std::find(known.begin(), known.end(), metric) == known.end())
-                      OptionTable::reject("validation-metric", given.front(),
-                                          "one of " + metric_words("|"));
-                  v.metric = given.front();
-              });
-    table.flag("aggregate-micro,micro", config.aggregate_micro,
-               "averages of several data sets' metrics by tokens and rows, not by sets");
-    table.add("validation-metric-mode,vmm", Arity::one, "min|max", "better is smaller or larger",
-              mode_word(v.mode), [&v](const auto& given) {
-                  if (given.front() == "min") {
-                      v.mode = train::Direction::minimise;
-                  } else if (given.front() == "max") {
-                      v.mode = train::Direction::maximise;
-                  } else {
-                      OptionTable::reject("validation-metric-mode", given.front(), "min or max");
-                  }
-              });
-    table.add("validation-cutoff,vcut", Arity::one, "X", "training ends once the metric is as good",
-              v.has_cutoff ? number_word(v.cutoff) : "", [&v](const auto& given) {
-                  v.cutoff = parse_number("validation-cutoff", given.front());
-                  v.has_cutoff = true;
-              });
+    table.integer("validation-max-exs,vme", v.max_examples, "rows of a validation (-1: all)")
+        .with(Trait::metric);
+    table
+        .integer("validation-patience,vp", v.patience,
+                 "validations without a better one before training ends (<= 0: no limit)")
+        .with(Trait::limit);
+    table
+        .add("validation-metric,vmt", Arity::one, "[NAME/]METRIC",
+             "what decides which model is best: " + metric_words(", ") +
+                 "; of several data sets their average, or NAME's",
+             v.metric,
+             [&v](const auto& given) {
+                 const std::string metric = given.front().substr(given.front().rfind('/') + 1);
+                 const auto known = metrics();
+                 if (std::find(known.begin(), known.end(), metric) == known.end())
+                     OptionTable::reject("validation-metric", given.front(),
+                                         "one of " + metric_words("|"));
+                 v.metric = given.front();
+             })
+        .with(Trait::metric);
+    table
+        .flag("aggregate-micro,micro", config.aggregate_micro,
+              "averages of several data sets' metrics by tokens and rows, not by sets")
+        .with(Trait::metric);
+    table
+        .add("validation-metric-mode,vmm", Arity::one, "min|max", "better is smaller or larger",
+             mode_word(v.mode),
+             [&v](const auto& given) {
+                 if (given.front() == "min") {
+                     v.mode = train::Direction::minimise;
+                 } else if (given.front() == "max") {
+                     v.mode = train::Direction::maximise;
+                 } else {
+                     OptionTable::reject("validation-metric-mode", given.front(), "min or max");
+                 }
+             })
+        .with(Trait::metric);
+    table
+        .add("validation-cutoff,vcut", Arity::one, "X", "training ends once the metric is as good",
+             v.has_cutoff ? number_word(v.cutoff) : "",
+             [&v](const auto& given) {
+                 v.cutoff = parse_number("validation-cutoff", given.front());
+                 v.has_cutoff = true;
+             })
+        .with(Trait::limit);
     return table;
 }
 
@@ -222,13 +283,15 @@ OptionTable reducer_table(RunConfig& config) {
                "order, and --threads is 1 unless it is given; on CPUs");
     table.choice<Dtype>("comm-dtype", r.comm_dtype, {{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}},
                         "type of the gradients on the wire");
-    table.choice<GpuBackendChoice>(
-        "gpu-backend", config.gpu.backend,
-        {{"auto", GpuBackendChoice::automatic},
-         {"nccl", GpuBackendChoice::nccl},
-         {"staged", GpuBackendChoice::staged}},
-        "among GPUs. staged: by slow copies through the host and --backend; auto: NCCL, or staged "
-        "where there is none or ranks share a GPU");
+    table
+        .choice<GpuBackendChoice>("gpu-backend", config.gpu.backend,
+                                  {{"auto", GpuBackendChoice::automatic},
+                                   {"nccl", GpuBackendChoice::nccl},
+                                   {"staged", GpuBackendChoice::staged}},
+                                  "among GPUs. staged: by slow copies through the host and "
+                                  "--backend; auto: NCCL, or staged "
+                                  "where there is none or ranks share a GPU")
+        .with(Trait::launch);
     table.integer("hash-every-n-updates", config.train.hash_every_n_updates,
                   "updates between comparisons of the ranks' parameters (<= 0: never)");
     return table;

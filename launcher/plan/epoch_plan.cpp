@@ -47,9 +47,14 @@ std::int64_t add_lane(EpochPlan& plan, data::LanePlanner lane, const data::Batch
     while (!lane.done() && plan.rows < max_rows) {
         const data::WindowPlan window = lane.next();
         const std::span<const data::RowExtent> rows(window.rows);
-        for (std::size_t i = 0; i < window.batches(); ++i)
-            add_batch(plan, rows.subspan(window.begins[i], window.begins[i + 1] - window.begins[i]),
-                      rules);
+        plan.step_rows.resize(
+            std::max(plan.step_rows.size(), static_cast<std::size_t>(batches) + window.batches()));
+        for (std::size_t i = 0; i < window.batches(); ++i) {
+            const std::size_t count = window.begins[i + 1] - window.begins[i];
+            add_batch(plan, rows.subspan(window.begins[i], count), rules);
+            plan.step_rows[static_cast<std::size_t>(batches) + i] +=
+                static_cast<std::int64_t>(count);
+        }
         plan.largest_window_bytes = std::max(plan.largest_window_bytes, bytes_of(window));
         batches += static_cast<std::int64_t>(window.batches());
     }
@@ -67,15 +72,16 @@ EpochPlan plan_epoch(data::RowStore& store, std::span<const data::SplitInfo> spl
     for (std::int64_t lane = 0; lane < options.lanes; ++lane) {
         const std::int64_t own = add_lane(
             plan,
-            data::LanePlanner(mixture.feed(store, {options.seed, 0, {lane, options.lanes}}), rules,
-                              {options.seed, 0, lane}, window_batches, data::RowOrder::shuffled),
+            data::LanePlanner(
+                mixture.feed(store, {options.seed, options.epoch, {lane, options.lanes}}), rules,
+                {options.seed, options.epoch, lane}, window_batches, data::RowOrder::shuffled),
             rules, options.max_rows);
         plan.steps = std::max(plan.steps, own);
         batches += own;
     }
-    const std::int64_t rows = mixture.rows_per_epoch();
-    if (plan.rows > 0 && plan.rows < rows) {
-        const double share = static_cast<double>(plan.rows) / static_cast<double>(rows);
+    plan.all_rows = mixture.rows_per_epoch();
+    if (plan.rows > 0 && plan.rows < plan.all_rows) {
+        const double share = static_cast<double>(plan.rows) / static_cast<double>(plan.all_rows);
         plan.steps = static_cast<std::int64_t>(static_cast<double>(batches) / share /
                                                static_cast<double>(options.lanes));
     }

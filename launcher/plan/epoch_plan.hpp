@@ -13,13 +13,15 @@
 
 namespace lockstep::launcher::plan {
 
-// Describes the micro-batches of a run's first epoch, as far as they are planned.
+// Describes the micro-batches of an epoch of a run, as far as they are planned.
 struct EpochPlan {
     std::map<train::BatchShape, std::int64_t> shapes;  // number of micro-batches of each shape
     std::int64_t rows = 0, truncated_rows = 0;
     std::int64_t tokens = 0, filler = 0;    // sum of both sides
     std::int64_t largest_window_bytes = 0;  // tokens and extents of the rows that a lane sorts
+    std::int64_t all_rows = 0;              // of the epoch, planned or not
     std::int64_t steps = 0;                 // whole epoch; estimated if `rows` are not all
+    std::vector<std::int64_t> step_rows;    // of the planned steps, over all lanes
 };
 
 struct EpochOptions {
@@ -27,6 +29,7 @@ struct EpochOptions {
     std::int64_t lanes = 1;
     std::vector<double> weights;                    // only with several data sets
     std::int64_t max_rows = std::int64_t{1} << 22;  // maximum number of rows to plan
+    std::int64_t epoch = 0;
 };
 
 // Plans as a run with these options does, from the lengths of the rows only.

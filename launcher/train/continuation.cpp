@@ -5,6 +5,7 @@
 
 #include "data/text/escaped_bytes.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {
@@ -14,6 +15,14 @@ namespace {
 // Two data sets of the same size are told by their contents.
 std::string told(const std::string& text, const std::string& content) {
     return content.empty() ? text : text + " (content " + content + ")";
+}
+
+std::optional<std::int64_t> moved_of(const nlohmann::json& json) {
+    constexpr std::int64_t most = std::int64_t{1} << 48;  // no run has more updates
+    if (!json.contains("schedule_moved")) return std::nullopt;
+    const JsonOrigin origin{"the checkpoint's state.json", ""};
+    return JsonObject<nlohmann::json>(json, origin, "options")
+        .whole<std::int64_t>("schedule_moved", {-most, most});
 }
 
 }  // namespace
@@ -28,6 +37,7 @@ Continuation continuation_of(const train::RunRecord& record) {
     if (const auto dealing = options.find("dealing");
         dealing != options.end() && dealing->is_object())
         found.dealing = dealing->get<DealingRecord>();
+    found.schedule_moved = moved_of(options);
     found.parts = options.value("parts", std::vector<ContinuedPart>());
     return found;
 }
@@ -38,6 +48,7 @@ void to_json(nlohmann::json& json, const Continuation& continuation) {
             {"data_set", continuation.data_set},
             {"content", continuation.content}};
     if (continuation.dealing) json["dealing"] = *continuation.dealing;
+    if (continuation.schedule_moved) json["schedule_moved"] = *continuation.schedule_moved;
     if (!continuation.parts.empty()) json["parts"] = continuation.parts;
 }
 
@@ -48,6 +59,7 @@ void from_json(const nlohmann::json& json, Continuation& continuation) {
     json.at("content").get_to(continuation.content);
     if (const auto dealing = json.find("dealing"); dealing != json.end())
         continuation.dealing = dealing->get<DealingRecord>();
+    continuation.schedule_moved = moved_of(json);
     continuation.parts = json.value("parts", std::vector<ContinuedPart>());
 }
 

@@ -27,6 +27,7 @@ struct Continuation {
     std::string data_set;  // data_set_text() of one; empty: several, or not known
     std::string content;   // content_of() the data; empty: not known
     std::optional<DealingRecord> dealing;
+    std::optional<std::int64_t> schedule_moved;  // of ScheduleEnd; empty: no epochs were counted
     std::vector<ContinuedPart> parts;  // those in which the run was continued with a change
 };
 

@@ -10,6 +10,7 @@
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/job.hpp"
+#include "launcher/train/schedule_end.hpp"
 #include "runtime/train/folder/folder_lock.hpp"
 
 namespace lockstep::launcher {
@@ -25,6 +26,7 @@ struct TrainingPlan {
     std::optional<std::string> checkpoint;
     // The lock of the model folder on rank 0 of a run; null elsewhere.
     std::unique_ptr<train::FolderLock> lock;
+    ScheduleEnd schedule_end = {};  // as rank 0 counts it
 };
 
 // Throws a config error for every wrong request that can be detected without the other ranks.

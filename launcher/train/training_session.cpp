@@ -15,11 +15,13 @@
 #include "launcher/options/batching.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/options/schedule_checks.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/plan/dry_traffic.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/cores_observer.hpp"
 #include "launcher/train/finished_run.hpp"
+#include "launcher/train/kept_folder.hpp"
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/train/run_saves.hpp"
 #include "launcher/train/run_versions.hpp"
@@ -49,18 +51,6 @@ bool drops(const model::ModelConfig& model) {
     return model.dropout > 0 || model.attention_dropout > 0 || model.relu_dropout > 0;
 }
 
-// Ends a run that has lost its folder before it writes the step's metrics there.
-class KeptFolder : public train::TrainingObserver {
-public:
-    explicit KeptFolder(const train::FolderLock* lock) : lock_(lock) {}
-    void on_step(const train::StepReport&) override {
-        if (lock_ != nullptr) lock_->require_kept();
-    }
-
-private:
-    const train::FolderLock* lock_;
-};
-
 }  // namespace
 
 TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
@@ -80,6 +70,7 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
     options_.lanes = config.batch.logical_shards > 0
                          ? config.batch.logical_shards
                          : job.rank_info.size * config.batch.update_freq;
+    options_.schedule = schedule_of(config, plan.schedule_end.updates);
     model_->reserve(static_cast<std::size_t>(activations_bytes_));
     start_weights();
     open_data();
@@ -273,6 +264,7 @@ void TrainingSession::announce() const {
         log_.info(
             "a micro-batch has one row (--batchsize 1): most of a step's time goes into reading "
             "and updating weights; -bs 16 or more trains more rows a second");
+    if (counts_epochs(config_)) log_.info(schedule_text(config_, plan_.schedule_end.updates));
     if (plan_.data.several())
         log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
     if (const std::string attention = model_->attention(); !attention.empty())
@@ -293,6 +285,7 @@ train::RunRecord TrainingSession::new_record() const {
     if (const std::string content = content_of(plan_.data); !content.empty())
         options["data_content"] = content;
     options["dealing"] = dealing();
+    if (counts_epochs(config_)) options["schedule_moved"] = plan_.schedule_end.moved;
     if (!parts_.empty()) options["parts"] = parts_;
     options["model"] = parse_json(model::to_json(plan_.model));
     record.options_json = dump_json(options);
@@ -348,10 +341,11 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     const std::string metrics_file =
         job_.rank_info.rank == 0 ? config_.model_file + "/metrics.jsonl" : "";
     MetricsFirst saves(*checkpoints, observers, metrics_file, log_);
-    train::Trainer trainer(options_,
-                           {*engine_, *job_.communicator, trace_, *source_, events, saves,
-                            evaluator_.get(), stop, progress_, traffic()},
-                           resume_);
+    train::Trainer trainer(
+        options_,
+        {*engine_, *job_.communicator, trace_, *source_, events, saves, evaluator_.get(), stop,
+         progress_, traffic(), plan_.schedule_end.updates},
+        resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();
     // The last weights are the model when there were no validations.

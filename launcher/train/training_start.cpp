@@ -9,12 +9,14 @@
 
 #include "launcher/command_line/option_table.hpp"
 #include "launcher/model_folder/foreign_files.hpp"
+#include "launcher/model_folder/free_rates.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/batching.hpp"
+#include "launcher/options/schedule_checks.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/same_options.hpp"
 #include "launcher/text/already_told.hpp"
@@ -72,7 +74,8 @@ RunConfig parse(const TrainingCommand& command, const std::optional<StoredOption
 std::string shared_text(const TrainingStart& start) {
     Json json{{"model", model::to_json(start.plan.model)},
               {"dictionary", start.plan.data.first().dictionary_hash()},
-              {"content", content_of(start.plan.data)}};
+              {"content", content_of(start.plan.data)},
+              {"schedule_end", start.plan.schedule_end}};
     if (start.stored) json["stored"] = *start.stored;
     return dump_json(json);
 }
@@ -88,6 +91,7 @@ TrainingStart start_from_text(const std::string& text, const TrainingCommand& co
         json.at("dictionary").get<std::string>(), json.at("content").get<std::string>()};
     TrainingPlan plan =
         check_patiently(config, [&] { return check_training(config, mode, model); });
+    json.at("schedule_end").get_to(plan.schedule_end);
     return {std::move(config), std::move(plan), std::move(stored)};
 }
 
@@ -155,17 +159,31 @@ void take_recorded_rates(const std::string& checkpoint, const RunConfig& config,
                          model::ModelConfig& model, Log& log) {
     const auto recorded = recorded_model(checkpoint + "/" + train::weights_file);
     if (!recorded) return;
-    const auto take = [&](const char* option, float& value, float then) {
-        if (value == then || config.given.contains(option)) return;
-        log.info(printable(config.model_file) + "/config.json: has --" + option + " " +
+    for (const FreeRate& rate : free_rates) {
+        float& value = model.*rate.value;
+        const float then = (*recorded).*rate.value;
+        if (value == then || config.given.contains(rate.option)) continue;
+        log.info(printable(config.model_file) + "/config.json: has --" + rate.option + " " +
                  number_word(value) + ", but the run goes on with " + number_word(then) +
                  " as its checkpoint says; give the option to change it");
         value = then;
-    };
-    take("dropout", model.dropout, recorded->dropout);
-    take("attention-dropout", model.attention_dropout, recorded->attention_dropout);
-    take("relu-dropout", model.relu_dropout, recorded->relu_dropout);
-    take("label-smoothing", model.label_smoothing, recorded->label_smoothing);
+    }
+}
+
+// A checkpoint keeps the seed and the lanes.
+plan::CountedRun counted(const RunConfig& config, const TrainingPlan& plan,
+                         const std::optional<Continuation>& continued, LaunchMode mode) {
+    plan::CountedRun run{config, plan.model, plan.data, plan.weights};
+    const std::int64_t shards = config.batch.logical_shards;
+    if (continued) {
+        run.seed = continued->trainer.seed;
+        run.lanes = continued->trainer.lanes;
+    } else {
+        run.seed = config.train.seed;
+        run.lanes =
+            shards > 0 ? shards : rank_info_of(config, mode).size * config.batch.update_freq;
+    }
+    return run;
 }
 
 // Makes the start from a checkpoint, or without one, from all that is known without its tensors.
@@ -180,13 +198,18 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
     RunConfig read = config;
     if (checkpoint) read.init_model.clear();  // it is not needed, so it may be gone
     TrainingPlan plan = check_patiently(read, [&] { return check_training(read, mode); });
+    std::optional<Continuation> continued;
     if (checkpoint) {
-        require_continuable(continuation_at(*checkpoint), config, plan.data, plan.weights);
+        continued = continuation_at(*checkpoint);
+        require_continuable(*continued, config, plan.data, plan.weights);
         take_recorded_rates(*checkpoint, config, plan.model, log);
     } else {
         check_lanes(config, rank_info_of(config, mode).size);
     }
     plan.checkpoint = checkpoint;
+    plan.schedule_end =
+        schedule_end(counted(config, plan, continued, mode), continued ? &*continued : nullptr);
+    check_schedule(config, plan.schedule_end.updates);
     return {std::move(config), std::move(plan), std::move(stored)};
 }
 

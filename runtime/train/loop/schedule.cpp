@@ -20,13 +20,12 @@ double curve_length(const ScheduleOptions& options, std::int64_t warmup, std::in
     if (run_updates <= 0)
         throw Error(ErrorKind::config, std::string("--lr-scheduler ") + kind +
                                            " needs to know when the rate ends: add "
-                                           "--max-train-steps; lockstep plan with the same options "
-                                           "tells the steps of an epoch");
+                                           "--num-epochs or --max-train-steps");
     if (length <= 0)
         throw Error(ErrorKind::config, "--warmup-updates " + std::to_string(warmup) +
                                            " leaves no update for --lr-scheduler " + kind +
                                            ": the run has only " + std::to_string(run_updates) +
-                                           "; lower it or raise --max-train-steps");
+                                           "; lower it or make the run longer");
     return static_cast<double>(length);
 }
 

@@ -32,6 +32,7 @@ struct TrainerParts {
     const StopFlag& stop;
     comm::RankProgress* progress = nullptr;  // null: no watchdog
     StepTraffic sent = {};                   // by this rank, in every step
+    std::int64_t run_updates = -1;           // of the whole run; <= 0: its options tell them
 };
 
 // Runs the training loop of one rank. Every rank runs its own trainer with the same options and

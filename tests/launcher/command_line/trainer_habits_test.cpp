@@ -103,7 +103,7 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"eval-strategy", "--validation-every-n-epochs N"},
         {"logging-steps", "--log-every-n-steps N"},
         {"warmup-steps", "--warmup-updates N"},
-        {"warmup-ratio", "--warmup-updates N"},
+        {"warmup-fraction", "--warmup-ratio X"},
         {"lr-scheduler-type", "--lr-scheduler"},
         {"max-grad-norm", "--gradient-clip X"},
         {"bf16", "--precision bf16"},

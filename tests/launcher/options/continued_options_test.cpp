@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "launcher/options/run_command.hpp"
 
 using namespace lockstep::launcher;
@@ -17,7 +19,9 @@ TEST_CASE("options of the updates and of the metric say what a continued run cou
     stored.data = {"data"};
     const auto anew = [&](const std::vector<std::string>& words) {
         const RunConfig config = config_of(words);
-        return counted_anew(stored, config, option_values(Task::train, config));
+        RunConfig unused;
+        return counted_anew(stored, config, run_tables(Task::train, unused),
+                            option_values(Task::train, config));
     };
     for (const std::vector<std::string>& words :
          std::vector<std::vector<std::string>>{{},
@@ -51,5 +55,22 @@ TEST_CASE("options of the updates and of the metric say what a continued run cou
         CHECK(anew(words).validations);
         CHECK(anew(words).best);
         CHECK_FALSE(anew(words).decays);
+    }
+}
+
+TEST_CASE("the row of an option names no option that its program does not have") {
+    for (const Task task : {Task::train, Task::evaluate, Task::generate}) {
+        RunConfig config;
+        const std::vector<OptionTable> tables = run_tables(task, config);
+        std::set<std::string> names;
+        std::vector<std::string> named;
+        for (const OptionTable& table : tables)
+            for (const Option& option : table.options()) {
+                names.insert(option.name);
+                named.insert(named.end(), option.replaced.begin(), option.replaced.end());
+                named.insert(named.end(), option.yields.begin(), option.yields.end());
+            }
+        CHECK_FALSE(named.empty());
+        for (const std::string& name : named) CHECK_MESSAGE(names.contains(name), name);
     }
 }

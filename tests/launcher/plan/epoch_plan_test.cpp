@@ -34,12 +34,14 @@ EpochPlan loaded(const Dataset& dataset, const StepLoaderOptions& options) {
     for (bool last = false; !last; ++plan.steps) {
         const train::StepBatches step = loader->next();
         last = step.lanes_finished == options.lanes;
+        plan.step_rows.push_back(0);
         for (const train::Batch& batch : step.lanes) {
             if (batch.empty()) continue;
             const auto rows = static_cast<std::int64_t>(batch.rows.size());
             ++plan.shapes[{batch.source.total(), batch.target.total(), rows, batch.source.longest,
                            batch.target.longest}];
             plan.rows += rows;
+            plan.step_rows.back() += rows;
             plan.truncated_rows += batch.truncated_rows;
             for (const train::RaggedTokens* side : {&batch.source, &batch.target}) {
                 plan.tokens += side->real();
@@ -94,6 +96,8 @@ TEST_CASE("an epoch's plan is what the loader gives, shape by shape") {
                 CHECK(plan.tokens == expected.tokens);
                 CHECK(plan.filler == expected.filler);
                 CHECK(plan.steps == expected.steps);
+                CHECK(plan.step_rows == expected.step_rows);
+                CHECK(plan.all_rows == plan.rows);
             }
 }
 
