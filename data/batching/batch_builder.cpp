@@ -2,8 +2,9 @@
 #include "data/batching/batch_builder.hpp"
 
 #include <algorithm>
+#include <optional>
 
-#include "data/tokenizers/tokenizer.hpp"
+#include "runtime/core/error.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -26,47 +27,60 @@ void end_sequence(train::RaggedTokens& ragged) {
     ragged.longest = std::max(ragged.longest, length);
 }
 
-void add_filler(train::RaggedTokens& ragged) {
+// Filler changes nothing, so any token does.
+void add_filler(train::RaggedTokens& ragged, const SpecialTokens& special) {
     const auto total = static_cast<std::size_t>(shape_class(ragged.real()));
-    ragged.tokens.resize(total, SpecialTokens{}.null);
+    ragged.tokens.resize(total, special.null.value_or(0));
 }
 
 void append(std::vector<std::int32_t>& out, Tokens tokens) {
     out.insert(out.end(), tokens.begin(), tokens.end());
 }
 
-// The decoder reads the label shifted right after __start__, and its outputs are the label.
-void append_label(train::Batch& batch, Tokens label) {
+// The decoder reads the label shifted right after __start__, or after the context's last token, and
+// its outputs are the label.
+void append_label(train::Batch& batch, Tokens label, std::optional<std::int32_t> start) {
     batch.last_labels.push_back(label.empty() ? no_label : label.back());
     if (label.empty()) return;
-    batch.target.tokens.push_back(SpecialTokens{}.start);
+    if (start) batch.target.tokens.push_back(*start);
     append(batch.target.tokens, label.first(label.size() - 1));
     append(batch.labels, label);
     batch.label_tokens += static_cast<std::int64_t>(label.size());
 }
 
-void append_source(train::Batch& batch, Tokens context) {
-    if (context.empty())
-        batch.source.tokens.push_back(SpecialTokens{}.null);
-    else
-        append(batch.source.tokens, context);
-    end_sequence(batch.source);
+// Appends a context; an empty one is the token that stands for it.
+void append_context(train::RaggedTokens& side, Tokens context, const SpecialTokens& special) {
+    append(side.tokens, context);
+    if (!context.empty()) return;
+    const auto token = special.empty_context();
+    if (!token)
+        throw Error(ErrorKind::data,
+                    "a row of the data set has no context, and its tokenizer has no token that "
+                    "begins a text; run 'lockstep prepare' again");
+    side.tokens.push_back(*token);
 }
 
 void append_row(train::Batch& batch, const RowExtent& row, RowSize size, Tokens tokens,
-                Layout layout) {
+                const BatchRules& rules) {
     const auto source = static_cast<std::size_t>(row.source);
-    const auto kept = static_cast<std::size_t>(std::min(size.source, row.source));
+    const bool shared = rules.context_predicts();
+    const auto kept =
+        static_cast<std::size_t>(std::min(size.source + (shared ? 1 : 0), row.source));
     const Tokens context = tokens.first(source).last(kept);
-    if (layout == Layout::encoder_decoder) {
-        append_source(batch, context);
+    const Tokens label = tokens.subspan(source, static_cast<std::size_t>(size.label));
+    if (rules.layout() == Layout::encoder_decoder) {
+        append_context(batch.source, context, rules.special());
+        end_sequence(batch.source);
         batch.label_starts.push_back(0);
     } else {
-        batch.label_starts.push_back(static_cast<std::int32_t>(kept));
-        append(batch.target.tokens, context);
-        batch.labels.resize(batch.labels.size() + kept, no_label);
+        batch.label_starts.push_back(size.source);
+        if (shared)
+            append_context(batch.target, context, rules.special());
+        else
+            append(batch.target.tokens, context);
+        batch.labels.resize(batch.labels.size() + static_cast<std::size_t>(size.source), no_label);
     }
-    append_label(batch, tokens.subspan(source, static_cast<std::size_t>(size.label)));
+    append_label(batch, label, shared ? std::nullopt : rules.special().start);
     end_sequence(batch.target);
     batch.rows.push_back(row.row);
     batch.truncated_rows += size.truncated ? 1 : 0;
@@ -91,9 +105,9 @@ train::Batch build_batch(const Window& window, std::size_t number, const BatchRu
     reserve(batch.target, rows.size(), two_sided ? labels : sources + labels);
     for (std::size_t i = 0; i < rows.size(); ++i)
         append_row(batch, rows[i], rules.fit(rows[i]),
-                   window.tokens(window.plan().begins[number] + begin + i), rules.layout());
-    if (two_sided) add_filler(batch.source);
-    add_filler(batch.target);
+                   window.tokens(window.plan().begins[number] + begin + i), rules);
+    if (two_sided) add_filler(batch.source, rules.special());
+    add_filler(batch.target, rules.special());
     batch.labels.resize(batch.target.tokens.size(), no_label);
     return batch;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 
@@ -69,15 +70,20 @@ std::int64_t level_cap(std::span<const std::int64_t> tokens, std::int64_t most) 
 
 }  // namespace
 
-BatchRules::BatchRules(const BatchingOptions& options, DatasetKind kind)
+BatchRules::BatchRules(const BatchingOptions& options, DatasetKind kind, SpecialTokens special)
     : dynamic_(options.batch_tokens > 0 ? Dynamic::full : options.dynamic),
       layout_(options.layout),
+      special_(std::move(special)),
       batchsize_(options.batchsize),
       text_truncate_(truncation(options.text_truncate, options.n_positions)),
       label_truncate_(truncation(options.label_truncate, options.n_positions)),
       n_positions_(options.n_positions),
       budget_(options.batch_tokens) {
     check(options, kind);
+    if (layout_ == Layout::encoder_decoder && !special_.start)
+        throw Error(ErrorKind::config,
+                    "the data set's tokenizer has no token that a decoder begins a label with, "
+                    "which transformer/generator needs; train -m gpt2 on it");
     if (budget_ > 0) return;
     const std::int64_t both = text_truncate_ + label_truncate_;
     const std::int64_t longest_row =
@@ -88,8 +94,11 @@ BatchRules::BatchRules(const BatchingOptions& options, DatasetKind kind)
 RowSize BatchRules::fit(const RowExtent& row) const noexcept {
     const std::int64_t label = std::min<std::int64_t>(row.label, label_truncate_);
     std::int64_t source = std::min<std::int64_t>(row.source, text_truncate_);
-    if (layout_ == Layout::decoder_only) source = std::min(source, n_positions_ - label);
+    // A start token takes the first label's position; else the last token of the context does.
+    const std::int64_t shared = context_predicts() ? 1 : 0;
+    if (layout_ == Layout::decoder_only) source = std::min(source, n_positions_ - label + shared);
     const bool truncated = source < row.source || label < row.label;
+    source = std::max<std::int64_t>(source - shared, 0);
     // A source needs at least one token: attention over no keys is undefined.
     if (layout_ == Layout::encoder_decoder) source = std::max<std::int64_t>(source, 1);
     return {static_cast<std::int32_t>(source), static_cast<std::int32_t>(label), truncated};

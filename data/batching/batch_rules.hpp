@@ -8,12 +8,15 @@
 #include "data/batching/batching_options.hpp"
 #include "data/storage/row_store.hpp"
 #include "data/storage/shard_format.hpp"
+#include "data/storage/special_tokens.hpp"
 
 namespace lockstep::data {
 
 // The model sees a row with this size, after truncation.
 struct RowSize {
-    std::int32_t source = 0;  // encoder_decoder: at least 1, an empty context is one __null__
+    // encoder_decoder: at least 1, an empty context is one token. decoder_only: positions before
+    // the first label; without a start token, the context's last token has this label.
+    std::int32_t source = 0;
     std::int32_t label = 0;
     bool truncated = false;
 
@@ -31,7 +34,7 @@ struct RowSize {
 class BatchRules {
 public:
     // Throws a config error that names the option.
-    BatchRules(const BatchingOptions& options, DatasetKind kind);
+    BatchRules(const BatchingOptions& options, DatasetKind kind, SpecialTokens special = {});
 
     Dynamic dynamic() const noexcept { return dynamic_; }
     Layout layout() const noexcept { return layout_; }
@@ -39,6 +42,12 @@ public:
     // Returns the maximum number of tokens of a micro-batch. A single row may have more. With
     // `full`, batches are filled up to it; otherwise it is the worst case.
     std::int64_t budget() const noexcept { return budget_; }
+
+    const SpecialTokens& special() const noexcept { return special_; }
+    // Tells whether the first label is predicted from the last token of the context.
+    bool context_predicts() const noexcept {
+        return layout_ == Layout::decoder_only && !special_.start;
+    }
 
     RowSize fit(const RowExtent& row) const noexcept;
     // Returns the first row of each micro-batch, and the number of rows at the end, if rows of
@@ -51,6 +60,7 @@ public:
 private:
     Dynamic dynamic_;
     Layout layout_;
+    SpecialTokens special_;
     std::int64_t batchsize_, text_truncate_, label_truncate_, n_positions_, budget_;
 };
 

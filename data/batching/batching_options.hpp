@@ -9,7 +9,8 @@ namespace lockstep::data {
 // many rows of similar length as fit into a token budget (full).
 enum class Dynamic { off, full, batchsort };
 
-// decoder_only stores context, __start__ and label end to end in the batch's target.
+// decoder_only stores context, __start__ and label end to end in the batch's target; a tokenizer
+// without a start token has nothing between context and label.
 enum class Layout { encoder_decoder, decoder_only };
 
 // These options determine how rows become micro-batches. Names and meanings are ParlAI's.

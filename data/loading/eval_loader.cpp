@@ -117,7 +117,7 @@ std::unique_ptr<train::EvalSource> open_in_order(const Dataset& dataset,
     BatchingOptions batching = options.batching;
     batching.dynamic = Dynamic::off;
     batching.batch_tokens = 0;
-    const BatchRules rules(batching, dataset.kind());
+    const BatchRules rules(batching, dataset.kind(), dataset.special());
     WindowSize window = choose_window(split, rules, 1, 0);
     window.block_rows = rows_per_block;
     return std::make_unique<EvalLoader>(std::make_unique<ShardStore>(dataset, split),
@@ -133,7 +133,7 @@ std::unique_ptr<train::EvalSource> open_eval_source(const Dataset& dataset,
     require(options.world > 0 && options.rank >= 0 && options.rank < options.world,
             "a rank of the world");
     const SplitInfo& split = dataset.split(options.split);
-    const BatchRules rules(options.batching, dataset.kind());
+    const BatchRules rules(options.batching, dataset.kind(), dataset.special());
     const std::int64_t lanes = options.lanes > 0 ? options.lanes : options.world;
     const auto open = [&dataset, &split, rules, lanes, max = options.max_examples,
                        references = options.references](std::int64_t lane) {

@@ -19,11 +19,12 @@ void check(const StepLoaderOptions& options) {
                                            ": must not be negative");
 }
 
-DealtEpoch dealt(const EarlierDealings& earlier, DatasetKind kind) {
+DealtEpoch dealt(const EarlierDealings& earlier, const Dataset& dataset) {
     DealtEpoch epoch{earlier.epoch, {}};
     for (const EarlierDealings::Part& part : earlier.parts)
         epoch.parts.push_back(
-            {{BatchRules(part.dealing.batching, kind), part.dealing.window_batches},
+            {{BatchRules(part.dealing.batching, dataset.kind(), dataset.special()),
+              part.dealing.window_batches},
              part.end_step});
     return epoch;
 }
@@ -84,14 +85,14 @@ std::unique_ptr<StepLoader> open_step_source(std::span<const Dataset> datasets,
                           static_cast<std::int32_t>(split.shards.size()),
                           static_cast<std::uint32_t>(split.rows)});
     }
-    const BatchRules rules(options.batching, datasets.front().kind());
+    const BatchRules rules(options.batching, datasets.front().kind(), datasets.front().special());
     WindowedMixture chosen = choose_mixture(splits, options.weights, rules, options.lanes,
                                             options.window_batches, options.block_rows);
     const RankLanes lanes{options.seed,  options.lanes,         options.rank,
                           options.world, chosen.window_batches, options.sharing};
     auto planner =
         std::make_unique<StepPlanner>(joined(std::move(stores)), std::move(chosen.mixture), rules,
-                                      lanes, dealt(options.earlier, datasets.front().kind()));
+                                      lanes, dealt(options.earlier, datasets.front()));
     return std::make_unique<StepLoader>(std::move(planner), options.num_workers);
 }
 

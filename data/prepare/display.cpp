@@ -32,6 +32,11 @@ std::string labels_of(ShardStore& store, const RowExtent& extent, const Tokenize
     return labels.empty() ? tokenizer.decode(target) : labels;
 }
 
+bool has_unknown(std::span<const std::int32_t> ids, const Tokenizer& tokenizer) {
+    const auto unk = tokenizer.special().unk;
+    return unk && std::find(ids.begin(), ids.end(), *unk) != ids.end();
+}
+
 }  // namespace
 
 void display(const DisplayOptions& options, std::ostream& out, std::ostream& notes) {
@@ -48,9 +53,7 @@ void display(const DisplayOptions& options, std::ostream& out, std::ostream& not
         store.read_tokens(extent.shard, extent.first_token, tokens);
         const std::span<const std::int32_t> all(tokens);
         const auto source = static_cast<std::size_t>(extent.source);
-        const std::int32_t unk = tokenizer->special().unk;
-        unknown = unknown || std::find(all.begin(), all.begin() + extent.source, unk) !=
-                                 all.begin() + extent.source;
+        unknown = unknown || has_unknown(all.first(source), *tokenizer);
         const std::string labels = labels_of(store, extent, *tokenizer, all.subspan(source));
         out << "- - - " << printable(split.name) << " " << row << " - - -\n";
         if (source > 0) out << printable_lines(tokenizer->decode(all.first(source))) << '\n';
@@ -67,7 +70,7 @@ std::string delimiter_note(const Dataset& dataset, const Tokenizer& tokenizer) {
     if (!options.is_object() || delimiter == options.end() || !delimiter->is_string()) return "";
     std::vector<std::int32_t> ids;
     encode_delimiter(tokenizer, delimiter->get_ref<const std::string&>(), ids);
-    if (std::find(ids.begin(), ids.end(), tokenizer.special().unk) == ids.end()) return "";
+    if (!has_unknown(ids, tokenizer)) return "";
     return "note: __unk__ between turns is the delimiter, which the dictionary does not have; a "
            "model sees the same in ParlAI\n";
 }

@@ -63,6 +63,10 @@ public:
                            "an episode of more than " + std::to_string(longest_episode_turns) +
                                " turns; mark where episodes end, or set --history-size");
         EncodedRow row{.source_begin = context_begin(), .source_end = out_.ids.size()};
+        if (row.source_begin == row.source_end && !tokenizer_.special().empty_context())
+            throw_bad_text(source_line,
+                           "a context without text, and this tokenizer has no token that begins a "
+                           "text; give each label a text before it");
         append(labels[choose(labels.size(), source_line.line)], source_line);
         row.target_begin = utterances_.back();
         row.target_end = out_.ids.size();

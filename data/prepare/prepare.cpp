@@ -210,6 +210,7 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     DatasetInfo info{.kind = text ? DatasetKind::language_model : DatasetKind::dialogue,
                      .tokenizer = std::string(tokenizer->name()),
                      .vocabulary = tokenizer->size(),
+                     .special = tokenizer->special(),
                      .dictionary_hash = hex(tokenizer->hash()),
                      .index_xxh3 = "",
                      .splits = {},
@@ -221,7 +222,7 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     for (const SplitFiles& files : given) write_splits(run, files, info.splits);
     warnings.write(log);
     order_splits(info.splits);
-    if (tokenizer->size() == tokenizer->special().unk + 1)
+    if (has_no_words(*tokenizer))
         throw Error(ErrorKind::data,
                     given.front().files.front() +
                         ": no word for the dictionary; check --format, --dict-minfreq and "

@@ -14,18 +14,18 @@ namespace {
 // Adds the rows of encoded chunks to a split.
 class DialogueRows {
 public:
-    DialogueRows(SplitWriter& writer, const SplitJob&, SpecialTokens special)
-        : writer_(writer), special_(special) {}
+    DialogueRows(SplitWriter& writer, const SplitJob&, const SpecialTokens& special)
+        : writer_(writer), end_(special.end()), empty_context_(special.empty_context()) {}
 
     void add(const EncodedChunk& chunk) {
         const std::span<const std::int32_t> ids = chunk.ids;
         for (const EncodedRow& row : chunk.rows) {
             auto source = ids.subspan(row.source_begin, row.source_end - row.source_begin);
             // Attention over an empty context is undefined.
-            if (source.empty()) source = {&special_.null, 1};
+            if (source.empty() && empty_context_) source = {&*empty_context_, 1};
             target_.assign(ids.begin() + static_cast<std::ptrdiff_t>(row.target_begin),
                            ids.begin() + static_cast<std::ptrdiff_t>(row.target_end));
-            target_.push_back(special_.end);
+            target_.push_back(end_);
             references_.assign(
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_begin),
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_end));
@@ -36,18 +36,23 @@ public:
 
 private:
     SplitWriter& writer_;
-    SpecialTokens special_;
+    const std::int32_t end_;
+    const std::optional<std::int32_t> empty_context_;
     std::vector<std::int32_t> target_;
     std::vector<std::string_view> references_;
 };
 
 // Cuts documents into blocks. Every token is in exactly one block, and a block never spans
-// documents.
+// documents. Without a start token, the source of a block is the token before it: that which begins
+// a text, or the last one of the block before. If there is neither, the first token of a text has
+// no prediction.
 class DocumentBlocks {
 public:
-    DocumentBlocks(SplitWriter& writer, const SplitJob& job, SpecialTokens special)
+    DocumentBlocks(SplitWriter& writer, const SplitJob& job, const SpecialTokens& special)
         : writer_(writer),
-          special_(special),
+          end_(special.end()),
+          begin_(special.begin),
+          has_source_(!special.start),
           block_size_(static_cast<std::size_t>(job.block_size)) {}
 
     void add(const EncodedText& text) {
@@ -62,28 +67,42 @@ public:
     void interrupt() {
         flush();
         in_document_ = false;
+        before_.reset();
     }
 
 private:
     void push(std::int32_t id) {
-        block_.push_back(id);
         in_document_ = true;
+        if (has_source_ && !before_) {
+            before_ = id;
+            return;
+        }
+        block_.push_back(id);
         if (block_.size() == block_size_) flush();
     }
     void end_document() {
         if (!in_document_) return;
-        push(special_.end);
+        push(end_);
         flush();
         in_document_ = false;
+        before_ = begin_;
     }
     void flush() {
-        if (!block_.empty()) writer_.add({}, block_);
+        if (block_.empty()) return;
+        if (has_source_)
+            writer_.add({&*before_, 1}, block_);
+        else
+            writer_.add({}, block_);
+        before_ = block_.back();
         block_.clear();
     }
 
     SplitWriter& writer_;
-    SpecialTokens special_;
+    const std::int32_t end_;
+    const std::optional<std::int32_t> begin_;
+    const bool has_source_;
     std::size_t block_size_;
+    std::optional<std::int32_t> before_ = begin_;  // the token before the block
     std::vector<std::int32_t> block_;
     bool in_document_ = false;
 };
@@ -98,7 +117,7 @@ struct EncodedPart {
 template <class Rows>
 class SplitRows {
 public:
-    SplitRows(const SplitJob& job, const SplitWriters& writers, SpecialTokens special)
+    SplitRows(const SplitJob& job, const SplitWriters& writers, const SpecialTokens& special)
         : writers_(writers), last_(job.division.whole) {
         for (std::size_t part = 0; part < writers.size(); ++part)
             if (writers[part] != nullptr) rows_[part].emplace(*writers[part], job, special);
@@ -129,8 +148,8 @@ std::string names_of(const SplitWriters& writers) {
 }
 
 template <class Rows, class Chunk, class Encode>
-void run(const SplitJob& job, const SplitWriters& writers, SpecialTokens special, Encode&& encode,
-         Warnings& warnings, Log& log) {
+void run(const SplitJob& job, const SplitWriters& writers, const SpecialTokens& special,
+         Encode&& encode, Warnings& warnings, Log& log) {
     UnitReader reader(job.files, job.read, job.block_size, job.division.looked_for());
     ReadProgress progress(log, "encoding " + names_of(writers), reader.total_bytes());
     SplitRows<Rows> rows(job, writers, special);

@@ -23,6 +23,7 @@ public:
     // trained on it has the same hash.
     const std::string& dictionary_hash() const noexcept { return info_.dictionary_hash; }
     std::int64_t vocabulary() const noexcept { return info_.vocabulary; }
+    const SpecialTokens& special() const noexcept { return info_.special; }
     bool has_split(std::string_view name) const noexcept;
     // Throws a config error that names the existing splits.
     const SplitInfo& split(std::string_view name) const;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "data/storage/special_tokens_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
@@ -101,10 +102,12 @@ DatasetInfo info_of(const Object& json) {
     DatasetInfo info{.kind = *kind,
                      .tokenizer = json.text("tokenizer"),
                      .vocabulary = json.whole<std::int32_t>("vocabulary", {1, max_vocabulary}),
+                     .special = {},
                      .dictionary_hash = json.text("dictionary_hash"),
                      .index_xxh3 = hash_in(json, "index_xxh3"),
                      .splits = {},
                      .options = dump_json(json.at("options"))};
+    info.special = special_tokens_of(json, info.vocabulary);
     for (const Object& object : json.objects("splits")) {
         SplitInfo split = split_of(object);
         if (info.find(split.name) != nullptr) object.refuse("name", "the name of one split alone");
@@ -142,6 +145,7 @@ void write_dataset_info(const std::string& directory, const DatasetInfo& info) {
                  {"kind", name(info.kind)},
                  {"tokenizer", info.tokenizer},
                  {"vocabulary", info.vocabulary},
+                 {special_tokens_member, to_json(info.special)},
                  {"dictionary_hash", info.dictionary_hash},
                  {"rows_per_block", rows_per_block},
                  {"splits", std::move(splits)},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/storage/shard_format.hpp"
+#include "data/storage/special_tokens.hpp"
 #include "data/text/text_tokens.hpp"
 
 namespace lockstep::data {
@@ -30,6 +31,7 @@ struct DatasetInfo {
     DatasetKind kind = DatasetKind::dialogue;
     std::string tokenizer;        // name of the tokenizer
     std::int32_t vocabulary = 0;  // number of tokens, including specials
+    SpecialTokens special;
     std::string dictionary_hash;  // 16 hex digits
     // Hash of index.h5, 16 hex digits; empty in data sets of older versions.
     std::string index_xxh3;

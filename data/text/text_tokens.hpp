@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace lockstep::data {
@@ -12,9 +13,10 @@ namespace lockstep::data {
 struct TextTokens {
     std::uint64_t all = 0, unknown = 0;
 
-    void add(std::span<const std::int32_t> ids, std::int32_t unk) noexcept {
+    // Without `unk`, every token is a known one.
+    void add(std::span<const std::int32_t> ids, std::optional<std::int32_t> unk) noexcept {
         all += ids.size();
-        unknown += static_cast<std::uint64_t>(std::count(ids.begin(), ids.end(), unk));
+        if (unk) unknown += static_cast<std::uint64_t>(std::count(ids.begin(), ids.end(), *unk));
     }
     void add(const TextTokens& more) noexcept {
         all += more.all;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "data/storage/shard_format.hpp"
+#include "data/storage/special_tokens_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/files/hash.hpp"
@@ -26,6 +27,10 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Dataset& dataset) {
                     dataset.directory() + "/" + format::dataset_file + ": \"vocabulary\" is " +
                         std::to_string(dataset.vocabulary()) + ", but the dictionary there has " +
                         std::to_string(tokenizer->size()) + " entries; prepare again");
+    if (tokenizer->special() != dataset.special())
+        throw Error(ErrorKind::data, dataset.directory() + "/" + format::dataset_file + ": \"" +
+                                         special_tokens_member + "\" are not those of " +
+                                         format::tokenizer_file + "; prepare again");
     return tokenizer;
 }
 

@@ -34,10 +34,10 @@ void DictionaryTokenizer::encode(std::string_view text,
 void DictionaryTokenizer::encode_words(std::string_view text, Names names,
                                        std::vector<std::int32_t>& out) const {
     // A label that had __end__ inside would teach a model to stop there.
-    const std::int32_t first = names == Names::words ? special().unk : special().null;
+    const std::int32_t first = *(names == Names::words ? special_.unk : special_.null);
     const auto look_up = [&](std::string_view token) {
         const std::int32_t id = dictionary_.find(token);
-        out.push_back(id < first ? special().unk : id);
+        out.push_back(id < first ? *special_.unk : id);
     };
     if (dictionary_.letter_case() == LetterCase::lower)
         for_each_token(unicode::lower(text), look_up);
@@ -56,7 +56,7 @@ void DictionaryTokenizer::find_specials(
             dictionary_.find(lower ? unicode::lower(token) : std::string(token));
         const std::string_view name = dictionary_.token(id);
         const bool is_name = lower ? unicode::lower(token) == name : token == name;
-        if (id <= special().unk && is_name)
+        if (id <= *special_.unk && is_name)
             found(token, static_cast<std::size_t>(token.data() - text.data()));
     });
 }
@@ -64,7 +64,7 @@ void DictionaryTokenizer::find_specials(
 std::string DictionaryTokenizer::decode(std::span<const std::int32_t> ids) const {
     std::string out;
     for (const std::int32_t id : ids) {
-        if (id < special().unk) continue;
+        if (id < *special_.unk) continue;
         if (!out.empty()) out += ' ';
         out += dictionary_.token(id);
     }
@@ -77,7 +77,8 @@ std::vector<std::string> DictionaryTokenizer::save(const std::string& directory)
     write_tokenizer_file(directory, {.name = std::string(name()),
                                      .file = format::dictionary_file,
                                      .hash = hash(),
-                                     .letter_case = lower ? "lower" : "keep"});
+                                     .letter_case = lower ? "lower" : "keep",
+                                     .special = special_});
     return {format::dictionary_file, format::tokenizer_file};
 }
 

@@ -26,6 +26,7 @@ public:
     std::uint64_t hash() const noexcept override { return dictionary_.hash(); }
     std::vector<std::string> save(const std::string& directory) const override;
     std::string_view name() const noexcept override { return tokenizer_name; }
+    const SpecialTokens& special() const noexcept override { return special_; }
 
     const Dictionary& dictionary() const noexcept { return dictionary_; }
 
@@ -39,6 +40,7 @@ private:
     void encode_words(std::string_view text, Names names, std::vector<std::int32_t>& out) const;
 
     Dictionary dictionary_;
+    SpecialTokens special_;
 };
 
 }  // namespace lockstep::data

@@ -27,7 +27,7 @@ void check(const sentencepiece::util::Status& status, const std::string& what) {
 bool has_our_specials(const sentencepiece::SentencePieceProcessor& processor) {
     const SpecialTokens s;
     return processor.pad_id() == s.null && processor.bos_id() == s.start &&
-           processor.eos_id() == s.end && processor.unk_id() == s.unk;
+           processor.eos_id() == s.end() && processor.unk_id() == s.unk;
 }
 
 // The library throws its own exceptions for some models, such as one with a piece that begins with
@@ -123,7 +123,7 @@ std::string SentencePieceTokenizer::decode_line(std::span<const std::int32_t> id
 std::string SentencePieceTokenizer::decode_part(std::span<const std::int32_t> ids) const {
     std::vector<int> real;
     for (const std::int32_t id : ids)
-        if (id >= special().unk && id < size()) real.push_back(id);
+        if (id >= *special_.unk && id < size()) real.push_back(id);
     std::string text;
     check(processor_->Decode(real, &text), "SentencePiece cannot decode");
     return text;
@@ -139,7 +139,8 @@ std::vector<std::string> SentencePieceTokenizer::save(const std::string& directo
     write_tokenizer_file(directory, {.name = std::string(name()),
                                      .file = format::sentencepiece_file,
                                      .hash = hash(),
-                                     .letter_case = "keep"});
+                                     .letter_case = "keep",
+                                     .special = special_});
     return {format::sentencepiece_file, format::tokenizer_file};
 }
 

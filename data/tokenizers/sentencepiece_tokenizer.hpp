@@ -34,6 +34,7 @@ public:
     // Returns true if the model changes texts on purpose, so that decoding gives others.
     bool normalizes() const noexcept { return normalizes_; }
     std::string_view name() const noexcept override { return tokenizer_name; }
+    const SpecialTokens& special() const noexcept override { return special_; }
 
     static constexpr std::string_view tokenizer_name = "sentencepiece";
 
@@ -46,6 +47,7 @@ private:
     std::uint64_t hash_;
     std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
     bool normalizes_ = false;
+    SpecialTokens special_;
     std::int32_t line_feed_ = 0;
     std::array<std::int32_t, 3> space_mark_{};  // the bytes of U+2581
 };

@@ -2,6 +2,7 @@
 #include "data/tokenizers/tokenizer.hpp"
 
 #include "data/storage/shard_format.hpp"
+#include "data/storage/special_tokens_json.hpp"
 #include "data/tokenizers/dictionary_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
@@ -35,6 +36,10 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& directory) {
                                          ": changed since it was prepared (" +
                                          hex(tokenizer->hash()) + ", written with " +
                                          hex(file.hash) + "); prepare again");
+    if (tokenizer->special() != file.special)
+        throw Error(ErrorKind::data, directory + "/" + format::tokenizer_file + ": \"" +
+                                         special_tokens_member + "\" are not those of " +
+                                         file.file + "; restore the file, or prepare again");
     return tokenizer;
 }
 

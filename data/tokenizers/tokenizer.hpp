@@ -8,32 +8,31 @@
 #include <string_view>
 #include <vector>
 
-namespace lockstep::data {
+#include "data/storage/special_tokens.hpp"
 
-// Every tokenizer has these special tokens, with these ids.
-struct SpecialTokens {
-    std::int32_t null = 0, start = 1, end = 2, unk = 3;
-};
+namespace lockstep::data {
 
 // Converts text to token ids and back. Several threads may call the const members at once.
 class Tokenizer {
 public:
     virtual ~Tokenizer() = default;
 
-    // Appends the ids of `text` (UTF-8), without start or end. They are never null, start or end,
-    // even if the text has words with these names.
+    // Appends the ids of `text` (UTF-8), without start or end. They are never null, start, begin or
+    // an end, even if the text has words with these names.
     virtual void encode(std::string_view text, std::vector<std::int32_t>& out) const = 0;
-    // Returns text for people to read, without null, start and end.
+    // Returns text for people to read, without null, start, begin and ends.
     virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
     virtual std::int32_t size() const noexcept = 0;
+    virtual const SpecialTokens& special() const noexcept = 0;
+    // Tells whether a model whose table of embeddings has so many rows can use the tokenizer. Only
+    // models that come from elsewhere have rows that no token uses.
+    virtual bool fits_table(std::int64_t rows) const noexcept { return rows == size(); }
     // Equal hashes mean that the same text gives the same ids.
     virtual std::uint64_t hash() const noexcept = 0;
     // Writes tokenizer.json and the files that it names, and returns their names in the directory.
     // They need not be on disk yet. open_tokenizer(directory) reads them.
     virtual std::vector<std::string> save(const std::string& directory) const = 0;
     virtual std::string_view name() const noexcept = 0;
-
-    SpecialTokens special() const noexcept { return {}; }
 };
 
 // Opens the tokenizer saved in `directory`, which is a prepared data directory or a model's. Throws

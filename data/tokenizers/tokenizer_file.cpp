@@ -4,9 +4,11 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "data/storage/shard_format.hpp"
+#include "data/storage/special_tokens_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
@@ -26,7 +28,8 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
     const nlohmann::ordered_json json = {{"tokenizer", content.name},
                                          {"file", content.file},
                                          {"letter_case", content.letter_case},
-                                         {"hash", hex(content.hash)}};
+                                         {"hash", hex(content.hash)},
+                                         {special_tokens_member, to_json(content.special)}};
     std::ofstream file(followed_path(path_in(directory)));
     file << dump_json(json, 2) << '\n';
     if (!file.flush()) throw_errno("cannot write", path_in(directory));
@@ -51,7 +54,8 @@ TokenizerFile read_tokenizer_file(const std::string& directory) {
     return {.name = object.text("tokenizer"),
             .file = file,
             .hash = hash,
-            .letter_case = object.text("letter_case")};
+            .letter_case = object.text("letter_case"),
+            .special = special_tokens_of(object, std::numeric_limits<std::int32_t>::max())};
 }
 
 }  // namespace lockstep::data

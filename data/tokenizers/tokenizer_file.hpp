@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "data/storage/special_tokens.hpp"
+
 namespace lockstep::data {
 
 // Holds the contents of tokenizer.json.
@@ -12,6 +14,7 @@ struct TokenizerFile {
     std::string file;  // in the same directory
     std::uint64_t hash = 0;
     std::string letter_case;  // "lower" or "keep"
+    SpecialTokens special;
 };
 
 void write_tokenizer_file(const std::string& directory, const TokenizerFile& content);

@@ -24,7 +24,7 @@ bool seems_lowered(const Tokenizer& tokenizer) {
     const auto* words = dynamic_cast<const DictionaryTokenizer*>(&tokenizer);
     if (words == nullptr || words->dictionary().letter_case() == LetterCase::lower) return false;
     bool small = false;
-    for (std::int32_t id = tokenizer.special().unk + 1; id < tokenizer.size(); ++id) {
+    for (std::int32_t id = *tokenizer.special().unk + 1; id < tokenizer.size(); ++id) {
         const std::string_view token = words->dictionary().token(id);
         if (has_letter(token, 'A', 'Z')) return false;
         small = small || has_letter(token, 'a', 'z');
@@ -33,6 +33,11 @@ bool seems_lowered(const Tokenizer& tokenizer) {
 }
 
 }  // namespace
+
+bool has_no_words(const Tokenizer& tokenizer) {
+    const auto* words = dynamic_cast<const DictionaryTokenizer*>(&tokenizer);
+    return words != nullptr && words->size() == *words->special().unk + 1;
+}
 
 std::string unknown_text(const TextTokens& tokens) {
     const double percent = 100 * tokens.unknown_share();

@@ -9,6 +9,9 @@
 
 namespace lockstep::data {
 
+// Tells whether the tokenizer is a dictionary of the special tokens alone.
+bool has_no_words(const Tokenizer& tokenizer);
+
 // Returns a text such as "2.7 % __unk__".
 std::string unknown_text(const TextTokens& tokens);
 

@@ -53,8 +53,13 @@ std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>
         if (i > first) data::encode_delimiter(tokenizer, settings_.delimiter, tokens);
         tokenizer.encode(turns[i], tokens);
     }
-    if (tokens.empty() && null_if_empty_) tokens.push_back(tokenizer.special().null);
-    return tokens;
+    const data::SpecialTokens& special = tokenizer.special();
+    if (!tokens.empty() || (special.start && !null_if_empty_)) return tokens;
+    if (!special.empty_context())
+        throw Error(ErrorKind::data,
+                    "a prompt without text, and this model's tokenizer has no token that begins a "
+                    "text; write a prompt");
+    return {*special.empty_context()};
 }
 
 std::vector<std::vector<Reply>> ChatSession::ranked(

@@ -6,12 +6,14 @@ namespace lockstep::launcher {
 namespace {
 
 // Returns the context of a decoder-only sequence: the tokens before the __start__ token, which has
-// the first label.
-std::vector<std::int32_t> context_of(const train::Batch& batch, std::int64_t sequence) {
+// the first label. Without such a token the last one of the context has it.
+std::vector<std::int32_t> context_of(const train::Batch& batch, std::int64_t sequence,
+                                     const data::SpecialTokens& special) {
     const auto& target = batch.target;
     const std::int32_t begin = target.offsets[sequence], end = target.offsets[sequence + 1];
     std::int32_t first = begin;
     while (first < end && batch.labels[first] < 0) ++first;
+    if (!special.start && first < end) ++first;
     return {target.tokens.begin() + begin, target.tokens.begin() + first};
 }
 
@@ -27,11 +29,12 @@ model::GenerationOptions reply_options(const RunConfig& config) {
     return options;
 }
 
-std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout) {
+std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout,
+                                                   const data::SpecialTokens& special) {
     std::vector<std::vector<std::int32_t>> contexts;
     for (std::size_t s = 0; s < batch.rows.size(); ++s) {
         if (layout == data::Layout::decoder_only) {
-            contexts.push_back(context_of(batch, static_cast<std::int64_t>(s)));
+            contexts.push_back(context_of(batch, static_cast<std::int64_t>(s), special));
             continue;
         }
         const auto& source = batch.source;
@@ -61,16 +64,17 @@ std::vector<std::string> ReplyGenerator::reply(
 }
 
 std::vector<std::string> ReplyGenerator::reply(const train::Batch& batch, data::Layout layout) {
-    return reply(contexts_of(batch, layout), batch.rows, batch.contexts);
+    return reply(contexts_of(batch, layout, tokenizer_.special()), batch.rows, batch.contexts);
 }
 
 std::vector<std::vector<Reply>> ReplyGenerator::ranked(
     const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
     const std::vector<std::vector<std::int32_t>>& whole_contexts) {
-    const data::SpecialTokens ids = tokenizer_.special();
+    const model::SpecialTokens special{tokenizer_.special().start, tokenizer_.special().ends,
+                                       tokenizer_.size()};
     std::vector<std::vector<Reply>> replies;
-    for (const auto& hypotheses : model::generate_ranked(decoder_, contexts, rows, options_,
-                                                         {ids.start, ids.end}, whole_contexts)) {
+    for (const auto& hypotheses :
+         model::generate_ranked(decoder_, contexts, rows, options_, special, whole_contexts)) {
         auto& of_context = replies.emplace_back();
         for (const auto& [tokens, score] : hypotheses) {
             of_context.push_back({stops_.cut(tokenizer_.decode(tokens)), score, tokens.size()});

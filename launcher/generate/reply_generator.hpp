@@ -16,7 +16,8 @@
 namespace lockstep::launcher {
 
 // Returns the token ids that replies are generated from, one vector for each row of a batch.
-std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout);
+std::vector<std::vector<std::int32_t>> contexts_of(const train::Batch& batch, data::Layout layout,
+                                                   const data::SpecialTokens& special);
 
 // Returns the options for generation. The maximum length of a reply is --max-length; otherwise it
 // is ParlAI's: the label truncation, or 256 tokens without one.

@@ -11,7 +11,8 @@ namespace {
 std::string as_decoded(const data::Tokenizer& tokenizer, const std::string& text) {
     std::vector<std::int32_t> tokens;
     tokenizer.encode(text, tokens);
-    if (std::ranges::find(tokens, tokenizer.special().unk) != tokens.end()) return "";
+    const auto unk = tokenizer.special().unk;
+    if (unk && std::ranges::find(tokens, *unk) != tokens.end()) return "";
     return tokenizer.decode(tokens);
 }
 

@@ -246,7 +246,7 @@ OpenedModel open_model_folder(const std::string& folder) {
     OpenedModel opened;
     opened.config = model::config_from_json(description.config_json, folder + "/config.json");
     opened.tokenizer = data::open_tokenizer(folder);
-    if (opened.config.vocabulary != opened.tokenizer->size())
+    if (!opened.tokenizer->fits_table(opened.config.vocabulary))
         throw Error(ErrorKind::config, folder + "/config.json: \"vocabulary_size\" is " +
                                            std::to_string(opened.config.vocabulary) +
                                            ", but the dictionary there has " +

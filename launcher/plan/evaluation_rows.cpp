@@ -13,6 +13,7 @@ EvaluationRows::EvaluationRows(const RunConfig& config, const DataSets& training
         return;
     }
     kind_ = training.first().kind();
+    special_ = training.first().special();
     const DataSets validation = validation_sets(config, training);
     const DataSets& evaluated = final_sets(training, validation);
     for (const char* split : {data::format::valid_split, data::format::test_split}) {
@@ -28,7 +29,7 @@ std::vector<train::BatchShape> EvaluationRows::largest(const RunConfig& config) 
 }
 
 data::BatchRules EvaluationRows::rules(const RunConfig& config) const {
-    return {eval_batching(config, model_), kind_};
+    return {eval_batching(config, model_), kind_, special_};
 }
 
 }  // namespace lockstep::launcher::plan

@@ -31,6 +31,7 @@ private:
 
     model::ModelConfig model_;
     data::DatasetKind kind_ = data::DatasetKind::dialogue;
+    data::SpecialTokens special_;
     RowLengths lengths_;
 };
 

@@ -132,7 +132,8 @@ private:
     }
 
     data::BatchRules rules(const data::BatchingOptions& options) const {
-        return {options, has_data() ? data_.first().kind() : data::DatasetKind::dialogue};
+        if (!has_data()) return {options, data::DatasetKind::dialogue};
+        return {options, data_.first().kind(), data_.first().special()};
     }
 
     RankMemory memory_with(const model::RecomputePlan& recompute) const {

@@ -45,6 +45,11 @@ void require_alike(const data::Dataset& first, const data::Dataset& other) {
                                          std::to_string(first.vocabulary()) +
                                          ", but their dictionary is one; prepare again what "
                                          "`lockstep inspect --verify` calls damaged");
+    if (first.special() != other.special())
+        throw Error(ErrorKind::data,
+                    both +
+                        ": \"special_tokens\" in their dataset.json differ, but their dictionary "
+                        "is one; prepare again the one that is damaged");
 }
 
 std::int64_t rows_of(const data::Dataset& dataset) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/decoding/generation.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <span>
 #include <string>
@@ -48,13 +49,14 @@ public:
         const std::vector<std::uint32_t>& rows,
         const std::vector<std::vector<std::int32_t>>& blocked) {
         const std::vector<int> steps =
-            decoder_.start(contexts, options_.beam_size, options_.max_length);
+            decoder_.start(prefixes_of(contexts), options_.beam_size, options_.max_length);
         for (std::size_t c = 0; c < contexts.size(); ++c) {
             searches_.emplace_back(options_, special_, blocked[c], rows[c], steps[c]);
         }
         unmoved_.resize(contexts.size() * options_.beam_size);
         std::iota(unmoved_.begin(), unmoved_.end(), 0);
-        for (feed_start(); !slots_.empty(); advance()) decoder_.step(slots_, tokens_, logits_);
+        for (feed_first(contexts); !slots_.empty(); advance())
+            decoder_.step(slots_, tokens_, logits_);
         std::vector<std::vector<Hypothesis>> ranked;
         for (const Search& search : searches_) ranked.push_back(search.ranked());
         return ranked;
@@ -65,11 +67,24 @@ private:
         return static_cast<std::int32_t>(context) * options_.beam_size;
     }
 
-    void feed_start() {
-        for (std::size_t c = 0; c < searches_.size(); ++c) {
-            for (int i = 0; i < searches_[c].live(); ++i) slots_.push_back(first_slot(c) + i);
+    // Returns what the decoder has read before the first token is fed.
+    std::vector<std::vector<std::int32_t>> prefixes_of(
+        std::vector<std::vector<std::int32_t>> contexts) const {
+        if (special_.start) return contexts;
+        for (auto& context : contexts) {
+            require(!context.empty(), "a model without START needs a context");
+            context.pop_back();
         }
-        tokens_.assign(slots_.size(), special_.start);
+        return contexts;
+    }
+
+    void feed_first(const std::vector<std::vector<std::int32_t>>& contexts) {
+        for (std::size_t c = 0; c < searches_.size(); ++c) {
+            for (int i = 0; i < searches_[c].live(); ++i) {
+                slots_.push_back(first_slot(c) + i);
+                tokens_.push_back(special_.start ? *special_.start : contexts[c].back());
+            }
+        }
     }
 
     // A search that goes on, the logits of its live hypotheses, and where they go.
@@ -120,9 +135,11 @@ private:
 
     void take_turn(Turn& turn) {
         Search& search = searches_[turn.context];
-        for (int i = 0; i < search.live(); ++i)
-            normalise(turn.logits.subspan(i * vocabulary_, vocabulary_), options_.temperature,
-                      special_.start);
+        for (int i = 0; i < search.live(); ++i) {
+            const auto row = turn.logits.subspan(i * vocabulary_, vocabulary_);
+            normalise(row, options_.temperature, special_.start.value_or(-1));
+            std::ranges::fill(row.subspan(std::min(special_.tokens, vocabulary_)), impossible);
+        }
         turn.moves = search.advance(turn.logits, vocabulary_);
     }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,11 +33,14 @@ struct GenerationOptions {
     std::function<bool(std::span<const std::int32_t> tokens)> is_complete = {};
 };
 
-// Holds the ids that generation treats specially. START is fed first and never generated; END ends
-// a reply.
+// Holds the ids that generation treats specially. START is fed first and never generated; a model
+// without it goes on from the last token of the context, which no context may lack then. Any of the
+// ends, which are END below, ends a reply. The model's table may have more rows than there are
+// tokens: these are never generated, but keep their probability.
 struct SpecialTokens {
-    std::int32_t start = 1;
-    std::int32_t end = 2;
+    std::optional<std::int32_t> start = 1;
+    std::vector<std::int32_t> ends = {2};
+    std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
 };
 
 // A hypothesis is a reply without START and END. The score is the sum of its tokens'

@@ -79,7 +79,9 @@ bool Search::samples() const noexcept {
 
 void Search::forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const {
     const auto& tokens = hypothesis.tokens;
-    if (static_cast<int>(tokens.size()) < min_length_) log_probs[special_.end] = impossible;
+    if (static_cast<int>(tokens.size()) < min_length_) {
+        for (const std::int32_t end : special_.ends) log_probs[end] = impossible;
+    }
     block_ngrams(options_.beam_block_ngram, tokens, tokens, log_probs);
     block_ngrams(options_.beam_context_block_ngram, tokens, context_, log_probs);
 }
@@ -122,7 +124,7 @@ auto Search::sampled(std::span<const float> log_probs, std::int64_t vocabulary) 
 // Adds the candidate's token to its hypothesis, and keeps the hypothesis if that ends it.
 bool Search::ended(const Candidate& candidate, Hypothesis& hypothesis) {
     constexpr int start_alone = 1, start_and_end = 2;
-    if (candidate.token == special_.end) {
+    if (std::ranges::find(special_.ends, candidate.token) != special_.ends.end()) {
         ended_.push_back({std::move(hypothesis), start_and_end});
         return true;
     }

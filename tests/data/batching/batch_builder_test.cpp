@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/core/error.hpp"
 #include "tests/support/memory_rows.hpp"
 
 using namespace lockstep;
@@ -16,12 +17,12 @@ using Rows = std::vector<std::uint32_t>;
 
 // Builds a micro-batch of all rows, in their order.
 train::Batch build(const tests::MemoryRows::Shard& shard, BatchingOptions options,
-                   DatasetKind kind = DatasetKind::dialogue) {
+                   DatasetKind kind = DatasetKind::dialogue, const SpecialTokens& special = {}) {
     tests::MemoryRows store({shard});
     WindowPlan plan;
     store.append_extents(0, 0, static_cast<std::int64_t>(shard.size()), plan.rows);
     plan.begins = {0, shard.size()};
-    return build_batch(Window(plan, store), 0, BatchRules(options, kind));
+    return build_batch(Window(plan, store), 0, BatchRules(options, kind, special));
 }
 
 Ints first(const Ints& values, std::size_t count) {
@@ -130,4 +131,52 @@ TEST_CASE("a block of plain text is shifted behind __start__") {
     const train::Batch batch = build({{0, 3}}, options, DatasetKind::language_model);
     CHECK(first(batch.target.tokens, 3) == Ints{1, token_of(0, 0), token_of(0, 1)});
     CHECK(first(batch.labels, 3) == Ints{token_of(0, 0), token_of(0, 1), token_of(0, 2)});
+}
+
+TEST_CASE("without a start token, the context's last token predicts the label's first one") {
+    BatchingOptions options;
+    options.layout = Layout::decoder_only;
+    const SpecialTokens special{.null = std::nullopt, .start = std::nullopt, .begin = 900};
+    const train::Batch batch =
+        build({{2, 3}, {1, 1}, {0, 2}}, options, DatasetKind::dialogue, special);
+    CHECK(batch.target.offsets == Ints{0, 4, 5, 7});
+    CHECK(first(batch.target.tokens, 7) == Ints{token_of(0, 0), token_of(0, 1), token_of(0, 2),
+                                                token_of(0, 3), token_of(1, 0), 900,
+                                                token_of(2, 0)});
+    CHECK(first(batch.labels, 7) == Ints{-1, token_of(0, 2), token_of(0, 3), token_of(0, 4),
+                                         token_of(1, 1), token_of(2, 0), token_of(2, 1)});
+    CHECK(batch.labels == following(batch));
+    CHECK(batch.label_tokens == 6);
+    CHECK(batch.truncated_rows == 0);
+}
+
+TEST_CASE("without a start token, a row that is cut fills the model's positions") {
+    BatchingOptions options;
+    options.layout = Layout::decoder_only;
+    options.n_positions = 4;
+    const train::Batch batch =
+        build({{5, 3}, {1, 9}, {2, 3}}, options, DatasetKind::dialogue, {.start = std::nullopt});
+    CHECK(batch.target.offsets == Ints{0, 4, 8, 12});
+    CHECK(first(batch.target.tokens, 4) ==
+          Ints{token_of(0, 3), token_of(0, 4), token_of(0, 5), token_of(0, 6)});
+    CHECK(batch.target.tokens[4] == token_of(1, 0));
+    CHECK(batch.labels == following(batch));
+    CHECK(batch.truncated_rows == 2);
+}
+
+TEST_CASE("without tokens that start a label or begin a text, a row needs a context") {
+    BatchingOptions options;
+    options.layout = Layout::decoder_only;
+    CHECK_THROWS_WITH_AS(build({{0, 2}}, options, DatasetKind::dialogue, {.start = std::nullopt}),
+                         doctest::Contains("no context"), Error);
+    options.layout = Layout::encoder_decoder;
+    CHECK_THROWS_WITH_AS(build({{1, 2}}, options, DatasetKind::dialogue, {.start = std::nullopt}),
+                         doctest::Contains("-m gpt2"), Error);
+}
+
+TEST_CASE("special tokens have the ids of the tokenizer") {
+    const SpecialTokens special{.null = 7, .start = 8, .begin = std::nullopt, .ends = {9}};
+    const train::Batch batch = build({{0, 2}}, {}, DatasetKind::dialogue, special);
+    CHECK(batch.source.tokens == Ints(16, 7));
+    CHECK(first(batch.target.tokens, 3) == Ints{8, token_of(0, 0), 7});
 }

@@ -97,3 +97,32 @@ TEST_CASE("an endless episode is refused unless the history is bounded") {
     settings.read.history_size = 4;
     CHECK(encode(text, settings).rows.size() == 10'002);
 }
+
+TEST_CASE("an empty context is refused where no token can stand for it") {
+    class Bare final : public Tokenizer {
+    public:
+        explicit Bare(SpecialTokens special) : special_(std::move(special)) {}
+        void encode(std::string_view text, std::vector<std::int32_t>& out) const override {
+            out.insert(out.end(), text.begin(), text.end());
+        }
+        std::string decode(std::span<const std::int32_t>) const override { return ""; }
+        std::int32_t size() const noexcept override { return 256; }
+        std::uint64_t hash() const noexcept override { return 0; }
+        std::vector<std::string> save(const std::string&) const override { return {}; }
+        std::string_view name() const noexcept override { return "bare"; }
+        const SpecialTokens& special() const noexcept override { return special_; }
+
+    private:
+        SpecialTokens special_;
+    };
+    TextChunk chunk;
+    chunk.path = "f";
+    chunk.text = "text:a\tlabels:b\ntext:\tlabels:c\tepisode_done:1\ntext:\tlabels:d\n";
+    chunk.first_line = 1;
+    EncodeSettings settings;
+    CHECK(
+        encode_dialogues(chunk, Bare({.start = std::nullopt, .begin = 5}), settings).rows.size() ==
+        3);
+    CHECK_THROWS_WITH_AS(encode_dialogues(chunk, Bare({.start = std::nullopt}), settings),
+                         doctest::Contains("f:3: a context without text"), Error);
+}

@@ -4,11 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "data/tokenizers/dictionary_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_charsmap.hpp"
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_training.hpp"
+#include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
 
@@ -114,4 +116,49 @@ TEST_CASE("a model that replaces characters or spaces says so, one of prepare do
     CHECK(model_normalizes({"\x1A\x02\x20\x01", 4}));
     CHECK(model_normalizes({"\x1A\x05\x12\x01x\x20\x00", 7}));
     CHECK(model_normalizes(""));
+}
+
+TEST_CASE("special tokens are written, and those of older files are 0 to 3") {
+    const tests::ScratchFolder dir;
+    const DictionaryTokenizer words(Dictionary({{"a", 2}, {"b", 1}}, {}));
+    words.save(dir.path());
+    const std::string path = dir / "tokenizer.json", written = tests::read_text(path);
+    CHECK(read_tokenizer_file(dir.path()).special == SpecialTokens{});
+    const auto with = [&](const std::string& special) {
+        auto json = nlohmann::json::parse(written);
+        special.empty() ? void(json.erase("special_tokens"))
+                        : void(json["special_tokens"] = nlohmann::json::parse(special));
+        std::ofstream(path) << json;
+        try {
+            (void)open_tokenizer(dir.path());
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("no error");
+    };
+    CHECK(with("") == "no error");
+    const std::string own = R"("null": 0, "start": 1, "begin": null, "unk": 3, "ends": )";
+    CHECK(with("{" + own + "[2]}") == "no error");
+    for (const std::string ends : {"[]", "[-1]", "[2.5]", "2", "[4294967296]", "null"}) {
+        CAPTURE(ends);
+        CHECK(with("{" + own + ends + "}").find("\"special_tokens/ends\"") != std::string::npos);
+    }
+    CHECK(with("[]").find("special_tokens") != std::string::npos);
+    CHECK(with("{}").find("\"special_tokens/null\" is missing") != std::string::npos);
+    CHECK(with("{" + own + "[3]}").find("are not those of dictionary.txt") != std::string::npos);
+}
+
+TEST_CASE("special tokens that a tokenizer lacks come back as absent") {
+    const tests::ScratchFolder dir;
+    const SpecialTokens special{.null = std::nullopt,
+                                .start = std::nullopt,
+                                .begin = 7,
+                                .ends = {7, 9},
+                                .unk = std::nullopt};
+    write_tokenizer_file(dir.path(),
+                         {.name = "x", .file = "y", .letter_case = "keep", .special = special});
+    CHECK(read_tokenizer_file(dir.path()).special == special);
+    CHECK(special.empty_context() == 7);
+    CHECK(SpecialTokens{}.empty_context() == 0);
+    CHECK_FALSE(SpecialTokens{.start = std::nullopt}.empty_context());
 }

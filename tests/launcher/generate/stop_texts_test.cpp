@@ -36,8 +36,12 @@ public:
     std::uint64_t hash() const noexcept override { return 0; }
     std::vector<std::string> save(const std::string&) const override { return {}; }
     std::string_view name() const noexcept override { return "bytes"; }
+    const data::SpecialTokens& special() const noexcept override { return special_; }
 
     mutable std::size_t decoded = 0;  // tokens, in all calls
+
+private:
+    data::SpecialTokens special_;
 };
 
 // Returns how many tokens of `text` there are when one of the stops is found first; 0: never.

@@ -58,9 +58,9 @@ TEST_CASE("complete hypotheses of several have ended, with END left out of their
             GenerationOptions options = with(inference, 3);
             options.is_complete = ends_with_4;
             const auto all =
-                generate_ranked(decoder, {{3}, {0}}, {10, 12}, options, {start_token, end_token});
+                generate_ranked(decoder, {{3}, {0}}, {10, 12}, options, {start_token, {end_token}});
             const auto alone =
-                generate_ranked(decoder, {{0}}, {12}, options, {start_token, end_token});
+                generate_ranked(decoder, {{0}}, {12}, options, {start_token, {end_token}});
             REQUIRE(alone[0].size() == all[1].size());
             for (std::size_t i = 0; i < all[1].size(); ++i) {
                 CHECK(alone[0][i].tokens == all[1][i].tokens);

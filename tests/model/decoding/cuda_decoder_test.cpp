@@ -77,7 +77,7 @@ TEST_CASE("a GPU's replies are the CPU's") {
             options.beam_size = inference == Inference::greedy ? 1 : 2;
             options.max_length = 6;
             const auto reply = [&](IncrementalDecoder& decoder) {
-                return generate(decoder, contexts, {0, 1, 2}, options, {start_token, end_token});
+                return generate(decoder, contexts, {0, 1, 2}, options, {start_token, {end_token}});
             };
             const auto a = reply(cpu->decoder()), b = reply(gpu->decoder());
             for (std::size_t i = 0; i < contexts.size(); ++i) {

@@ -158,7 +158,7 @@ TEST_CASE("a reply's score is the sum of the whole model's log-probabilities") {
         options.beam_length_penalty = 0;
         options.max_length = 8;
         const auto replies =
-            generate(*t.decoder, contexts, {0, 1, 2}, options, {start_token, end_token});
+            generate(*t.decoder, contexts, {0, 1, 2}, options, {start_token, {end_token}});
         for (std::size_t c = 0; c < contexts.size(); ++c) {
             Tokens reply = replies[c].tokens;
             if (reply.size() == 7) continue;  // may be cut: its last token is then unknown

@@ -154,7 +154,8 @@ TEST_CASE("n-grams of the whole context are blocked, unless only what is left of
     options.beam_context_block_ngram = 1;
     const std::vector<Tokens> contexts{{3}}, whole{{0, 4, 3}};
     const auto reply = [&] {
-        return generate(decoder, contexts, {0}, options, {start_token, end_token}, whole)[0].tokens;
+        return generate(decoder, contexts, {0}, options, {start_token, {end_token}}, whole)[0]
+            .tokens;
     };
     CHECK(reply().empty());  // no word is left
     options.beam_block_full_context = false;
@@ -219,7 +220,7 @@ TEST_CASE("ranked replies are sorted, and the first is the best") {
         const GenerationOptions options = with(Inference::beam, 4);
         const auto best = run(decoder, options);
         const auto ranked = generate_ranked(decoder, {{3}, {4}, {0}}, {10, 11, 12}, options,
-                                            {start_token, end_token});
+                                            {start_token, {end_token}});
         for (std::size_t c = 0; c < ranked.size(); ++c) {
             CHECK(ranked[c].front().tokens == best[c].tokens);
             CHECK(ranked[c].front().score == best[c].score);
@@ -240,7 +241,7 @@ TEST_CASE("n-gram blocking sees whole contexts") {
     GenerationOptions options = with(Inference::greedy, 1);
     options.beam_context_block_ngram = 1;
     const auto reply = [&](const std::vector<Tokens>& whole) {
-        return generate(decoder, {{3, 0}}, {0}, options, {start_token, end_token}, whole)[0];
+        return generate(decoder, {{3, 0}}, {0}, options, {start_token, {end_token}}, whole)[0];
     };
     CHECK(std::ranges::count(reply({}).tokens, 4) > 0);
     CHECK(std::ranges::count(reply({{4, 3, 0}}).tokens, 4) == 0);
@@ -280,4 +281,70 @@ TEST_CASE("options out of range are refused by name") {
     CHECK(refused("--topp", [](auto& o) { o.topp = 1.5; }));
     CHECK(refused("--temperature", [](auto& o) { o.temperature = 0; }));
     CHECK(refused("--max-length", [](auto& o) { o.max_length = 0; }));
+}
+
+TEST_CASE("any of several ends ends a reply, and none comes before the least length") {
+    bool other = false;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ToyDecoder decoder(seed);
+        const Tokens one = run(decoder, with(Inference::greedy, 1), {{3}}, {0})[0].tokens;
+        const auto of_two = [&](const GenerationOptions& options) {
+            return generate(decoder, {{3}}, {0}, options, {start_token, {end_token, 4}})[0].tokens;
+        };
+        // The reply is the same up to the first of the ends.
+        const Tokens cut(one.begin(), std::ranges::find(one, 4));
+        CHECK(of_two(with(Inference::greedy, 1)) == cut);
+        other = other || cut != one;
+        GenerationOptions beam = with(Inference::beam, 2);
+        beam.beam_min_length = 3;
+        CHECK(of_two(beam).size() >= 3);
+    }
+    CHECK(other);
+}
+
+TEST_CASE("without START, the last token of a context is fed first") {
+    class Recorder final : public IncrementalDecoder {
+    public:
+        std::vector<int> start(const std::vector<Tokens>& contexts, int, int most) override {
+            read = contexts;
+            return std::vector<int>(contexts.size(), most);
+        }
+        void step(const Tokens& slots, const Tokens& tokens, std::vector<float>& logits) override {
+            fed.push_back(tokens);
+            logits.assign(slots.size() * 3, 0);
+            for (std::size_t i = 0; i < slots.size(); ++i) logits[3 * i + 2] = 1;
+        }
+        void reorder(const Tokens&) override {}
+        std::int64_t vocabulary() const override { return 3; }
+        int host_threads(std::int64_t) const override { return 1; }
+        std::vector<Tokens> read, fed;
+    };
+    Recorder decoder;
+    const auto replies = generate(decoder, {{5, 6, 7}, {8}}, {0, 1}, with(Inference::greedy, 1),
+                                  {std::nullopt, {2}});
+    CHECK(decoder.read == std::vector<Tokens>{{5, 6}, {}});
+    CHECK(decoder.fed == std::vector<Tokens>{{7, 8}});
+    CHECK(replies[0].tokens.empty());
+    CHECK_THROWS_AS(generate(decoder, {{}}, {0}, with(Inference::greedy, 1), {std::nullopt, {2}}),
+                    Error);
+}
+
+TEST_CASE("rows of the table without a token are never generated and keep their probability") {
+    for (const auto inference : {Inference::greedy, Inference::topk, Inference::nucleus}) {
+        int shorter = 0;
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            ToyDecoder decoder(seed);
+            const GenerationOptions options = with(inference, 1);
+            const auto all = generate(decoder, {{3}}, {0}, options, {start_token, {end_token}})[0];
+            const auto known =
+                generate(decoder, {{3}}, {0}, options, {start_token, {end_token}, 4})[0];
+            CHECK(std::ranges::count(known.tokens, 4) == 0);
+            if (std::ranges::count(all.tokens, 4) > 0) ++shorter;
+            // A reply that has no such token anyway is as likely as before.
+            else if (inference == Inference::greedy)
+                CHECK(known.score == all.score);
+        }
+        CHECK(shorter > 0);
+        CHECK(shorter < 20);
+    }
 }

@@ -37,7 +37,9 @@ std::vector<Continuation> sorted_best(const std::vector<double>& live,
     const std::size_t words = log_probs.size() / live.size();
     std::vector<Continuation> all;
     for (std::size_t j = 0; j < log_probs.size(); ++j) {
-        if (log_probs[j] == impossible || j % words == SpecialTokens{}.end) continue;
+        if (log_probs[j] == impossible ||
+            static_cast<std::int32_t>(j % words) == SpecialTokens{}.ends.front())
+            continue;
         all.push_back({live[j / words] + double{log_probs[j]}, static_cast<int>(j / words),
                        static_cast<std::int32_t>(j % words)});
     }

@@ -82,7 +82,7 @@ inline GenerationOptions with(Inference inference, int beam_size) {
 inline std::vector<Hypothesis> run(ToyDecoder& decoder, const GenerationOptions& options,
                                    const std::vector<Tokens>& contexts = {{3}, {4}, {0}},
                                    const std::vector<std::uint32_t>& rows = {10, 11, 12}) {
-    return generate(decoder, contexts, rows, options, {start_token, end_token});
+    return generate(decoder, contexts, rows, options, {start_token, {end_token}});
 }
 
 }  // namespace lockstep::tests
