@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "model/architectures.hpp"
+
 namespace lockstep::model {
 
 namespace {
@@ -17,12 +19,12 @@ double xavier_deviation(std::int64_t in, std::int64_t out) {
     return std::sqrt(2.0 / static_cast<double>(in + out));
 }
 
-// The distributions from which the matrices of a kind of model start.
-struct Distributions {
+// The values from which the matrices of a model start.
+struct FirstValues {
     InitialValues embeddings, positions, attention, attention_out, ffn, ffn_down;
 };
 
-Distributions generator_distributions(const ModelConfig& config) {
+FirstValues parlai_values(const ModelConfig& config) {
     using enum InitialValues::Kind;
     const std::int64_t d = config.embedding_size;
     const double embedding = 1 / std::sqrt(static_cast<double>(d));
@@ -32,7 +34,7 @@ Distributions generator_distributions(const ModelConfig& config) {
     return {{normal, embedding, 1}, {normal, embedding}, attention, attention, ffn, ffn};
 }
 
-Distributions gpt2_distributions(const ModelConfig& config) {
+FirstValues gpt2_values(const ModelConfig& config) {
     using enum InitialValues::Kind;
     const double branches = 2 * static_cast<double>(config.decoder_layers);
     const InitialValues any{normal, 0.02}, residual{normal, 0.02 / std::sqrt(branches)};
@@ -45,13 +47,14 @@ public:
     explicit Rows(const ModelConfig& config)
         : config_(config),
           before_(norm_position(config) == NormPosition::before_branch),
-          initial_(config.kind == Kind::gpt2 ? gpt2_distributions(config)
-                                             : generator_distributions(config)) {}
+          family_(architecture(config.kind)),
+          initial_(family_.distributions == Distributions::gpt2 ? gpt2_values(config)
+                                                                : parlai_values(config)) {}
 
     std::vector<ParameterRow> make() && {
-        const bool generator = config_.kind == Kind::generator;
-        stack({StackKind::decoder, "decoder", "self_attention", config_.decoder_layers, generator});
-        if (generator)
+        const bool encoder = has_encoder(config_);
+        stack({StackKind::decoder, "decoder", "self_attention", config_.decoder_layers, encoder});
+        if (encoder)
             stack({StackKind::encoder, "encoder", "attention", config_.encoder_layers, false});
         add({Role::embeddings}, "embeddings.weight", {config_.vocabulary, config_.embedding_size},
             {.decay = WeightDecay::apply,
@@ -119,10 +122,8 @@ private:
         if (!before_) norm(at(Role::after_self), base + "norm1");
         linear(at(Role::self_out), base + stack.self_attention + ".out", d, d,
                initial_.attention_out);
-        // GPT-2 itself has one matrix for q, k and v; in the other kinds it stands for three
-        // parameters.
         linear(at(Role::self_qkv), base + stack.self_attention + ".qkv", 3 * d, d,
-               initial_.attention, config_.kind == Kind::gpt2 ? 1 : 3);
+               initial_.attention, family_.qkv_parts);
     }
 
     // The weights for the keys and values of the encoder's output, of all layers, are one block.
@@ -173,7 +174,8 @@ private:
 
     const ModelConfig& config_;
     const bool before_;
-    const Distributions initial_;
+    const Architecture& family_;
+    const FirstValues initial_;
     std::vector<ParameterRow> rows_;
     int block_ = 0;
 };

@@ -49,11 +49,11 @@ struct ParameterRow {
 
 // Returns the list of the model's parameters, in the order in which backward finishes them. It is
 // the only place that has their names, shapes and initial values:
-//       generator, as in ParlAI: embeddings and learned positions normal(0, d^-0.5) with the row of
+//       Distributions::parlai: embeddings and learned positions normal(0, d^-0.5) with the row of
 //         __null__ zero; attention xavier_normal with q, k and v as separate [d, d] matrices;
 //         feed-forward xavier_uniform; norms 1 and 0. Biases are 0 (ParlAI keeps PyTorch's
 //         uniform).
-//       gpt2: normal(0, 0.02), the projections into the residual stream scaled by
+//       Distributions::gpt2: normal(0, 0.02), the projections into the residual stream scaled by
 //         1 / sqrt(2 * layers), biases 0, norms 1 and 0.
 std::vector<ParameterRow> parameter_rows(const ModelConfig& config);
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/architectures.hpp"
 #include "model/config.hpp"
 #include "model/parameter_rows.hpp"
 #include "runtime/core/error.hpp"
@@ -269,14 +270,13 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
-    if (config.kind == Kind::generator &&
-        (Ctx::lends_gradients || store.gradient_placement().has_slots()))
+    if (has_encoder(config) && (Ctx::lends_gradients || store.gradient_placement().has_slots()))
         weights.memory_biases = device::Buffer<float, Space>(
             static_cast<std::size_t>(config.decoder_layers * 2 * config.embedding_size));
     weights.embeddings = bind.matrix({Role::embeddings});
     weights.d_embeddings = bind.d_matrix({Role::embeddings});
     weights.decoder = bind.stack(StackKind::decoder, config.decoder_layers, weights);
-    if (config.kind == Kind::generator) {
+    if (has_encoder(config)) {
         weights.encoder = bind.stack(StackKind::encoder, config.encoder_layers, weights);
     }
     return weights;
