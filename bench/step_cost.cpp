@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "model/architectures.hpp"
 #include "runtime/kernels/cpu/matmul/matmul.hpp"
 
 namespace lockstep::bench {
@@ -63,7 +64,7 @@ double step_flop(const model::ModelConfig& config, const train::Batch& batch) {
     double linear =
         target * static_cast<double>(config.vocabulary) * d + decoder * target * (4 * d * d + ffn);
     double attention = decoder * pairs(batch.target, batch.target);
-    if (config.kind == model::Kind::generator) {
+    if (model::has_encoder(config)) {
         linear += encoder * source * (4 * d * d + ffn) +
                   decoder * (target * 2 * d * d + source * 2 * d * d);
         attention += encoder * pairs(batch.source, batch.source) +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config.hpp"
 
+#include "model/architectures.hpp"
 #include "model/dropout_sites.hpp"
 #include "runtime/core/error.hpp"
 
@@ -47,7 +48,7 @@ void validate_sizes(const ModelConfig& c) {
     at_most("--embedding-size", c.embedding_size, max_width);
     at_most("--ffn-size", c.ffn_size, max_width);
     at_most("--n-positions", c.n_positions, max_positions);
-    if (c.kind == Kind::generator) {
+    if (has_encoder(c)) {
         at_least_one("--n-encoder-layers", c.encoder_layers);
         at_most("--n-encoder-layers", c.encoder_layers, max_layers);
     }
@@ -77,10 +78,7 @@ void validate_gpt2(const ModelConfig& c) {
 ModelConfig gpt2_config() {
     ModelConfig config;
     config.kind = Kind::gpt2;
-    config.variant = Variant::prelayernorm;
-    config.activation = kernels::Activation::gelu_tanh;
-    config.positions = Positions::learned;
-    config.embedding_scale = EmbeddingScale::none;
+    apply_fixed(config);
     config.encoder_layers = 0;
     return config;
 }

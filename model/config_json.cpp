@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config_json.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,7 +8,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
+#include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
@@ -23,7 +24,6 @@ using Json = nlohmann::ordered_json;
 template <class Enum, std::size_t N>
 using Names = std::array<std::pair<Enum, const char*>, N>;
 
-constexpr Names<Kind, 2> kinds{{{Kind::generator, "transformer/generator"}, {Kind::gpt2, "gpt2"}}};
 constexpr Names<Variant, 3> variants{
     {{Variant::aiayn, "aiayn"}, {Variant::prelayernorm, "prelayernorm"}, {Variant::xlm, "xlm"}}};
 constexpr Names<kernels::Activation, 3> activations{
@@ -35,10 +35,16 @@ constexpr Names<Positions, 2> positions{
 constexpr Names<EmbeddingScale, 2> scales{
     {{EmbeddingScale::none, "none"}, {EmbeddingScale::sqrt_dim, "sqrt_dim"}}};
 
+std::vector<std::pair<Kind, const char*>> kinds() {
+    std::vector<std::pair<Kind, const char*>> names;
+    for (const Architecture& family : architectures()) names.emplace_back(family.kind, family.name);
+    return names;
+}
+
 // Visits each member of the config with its name in the JSON object; the visitor reads or writes.
 template <class Config, class Visitor>
 void visit(Config& c, Visitor&& v) {
-    v.choice("model", c.kind, kinds);
+    v.choice("model", c.kind, kinds());
     v.choice("variant", c.variant, variants);
     v.choice("activation", c.activation, activations);
     v.choice("positions", c.positions, positions);
@@ -60,8 +66,8 @@ void visit(Config& c, Visitor&& v) {
 struct Writer {
     Json& json;
 
-    template <class Enum, std::size_t N>
-    void choice(const char* member, Enum value, const Names<Enum, N>& names) {
+    template <class Enum, class Choices>
+    void choice(const char* member, Enum value, const Choices& names) {
         for (const auto& [known, name] : names) {
             if (known == value) json[member] = name;
         }
@@ -82,8 +88,8 @@ class Reader {
 public:
     Reader(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
 
-    template <class Enum, std::size_t N>
-    void choice(const char* member, Enum& value, const Names<Enum, N>& names) const {
+    template <class Enum, class Choices>
+    void choice(const char* member, Enum& value, const Choices& names) const {
         const Json& found = at(member);
         std::string choices;
         for (const auto& [known, name] : names) {
@@ -130,11 +136,7 @@ private:
 
 }  // namespace
 
-const char* name(Kind kind) noexcept {
-    return std::find_if(kinds.begin(), kinds.end(),
-                        [&](const auto& one) { return one.first == kind; })
-        ->second;
-}
+const char* name(Kind kind) noexcept { return architecture(kind).name; }
 
 std::string to_json(const ModelConfig& config) {
     Json json;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/recompute.hpp"
 
+#include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::model {
 
 std::int64_t stack_layers(const ModelConfig& config) noexcept {
-    return config.kind == Kind::gpt2 ? config.decoder_layers
-                                     : std::max(config.encoder_layers, config.decoder_layers);
+    return has_encoder(config) ? std::max(config.encoder_layers, config.decoder_layers)
+                               : config.decoder_layers;
 }
 
 std::string name(const RecomputePlan& plan) {

@@ -4,6 +4,7 @@
 #include "data/text/unicode.hpp"
 #include "data/tokenizers/written_words.hpp"
 #include "launcher/options/model_defaults.hpp"
+#include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -24,7 +25,7 @@ namespace {
 
 // Tells whether the model was trained on dialogues: only such models have a history.
 bool learnt_dialogues(const std::string& folder) {
-    return open_model_folder(folder).config.kind == model::Kind::generator ||
+    return model::has_encoder(open_model_folder(folder).config) ||
            stored_defaults(folder).contains("history-size");
 }
 
@@ -81,7 +82,7 @@ std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint3
 }
 
 std::string ChatSession::name() const {
-    return loaded_.config().kind == model::Kind::generator ? "TransformerGenerator" : "Gpt2";
+    return model::architecture(loaded_.config().kind).talks_as;
 }
 
 }  // namespace lockstep::launcher

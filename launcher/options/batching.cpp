@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -20,8 +21,7 @@ data::Dynamic eval_dynamic(const BatchConfig& batch) {
 }
 
 void require_dialogues(const model::ModelConfig& model, const data::Dataset& dataset) {
-    if (model.kind != model::Kind::generator || dataset.kind() != data::DatasetKind::language_model)
-        return;
+    if (!model::has_encoder(model) || dataset.kind() != data::DatasetKind::language_model) return;
     throw Error(ErrorKind::config, dataset.directory() +
                                        ": holds plain text, but transformer/generator is trained "
                                        "on dialogues; use -m gpt2, or prepare dialogues");
@@ -45,7 +45,6 @@ data::BatchingOptions train_batching(const RunConfig& config, const model::Model
 }
 
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model) {
-    const bool generator = model.kind == model::Kind::generator;
     const BatchConfig& b = config.batch;
     data::BatchingOptions options;
     options.batchsize = b.batchsize;
@@ -54,7 +53,8 @@ data::BatchingOptions train_batching(const RunConfig& config, const model::Model
     options.text_truncate = first_positive(b.text_truncate, b.truncate);
     options.label_truncate = first_positive(b.label_truncate, b.truncate);
     options.n_positions = model.n_positions;
-    options.layout = generator ? data::Layout::encoder_decoder : data::Layout::decoder_only;
+    options.layout =
+        model::has_encoder(model) ? data::Layout::encoder_decoder : data::Layout::decoder_only;
     return options;
 }
 

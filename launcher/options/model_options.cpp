@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "launcher/options/tables.hpp"
+#include "model/architectures.hpp"
 
 namespace lockstep::launcher {
 
@@ -13,13 +14,13 @@ constexpr std::uint64_t max_width = 1 << 20, max_layers = 1 << 12;
 
 OptionTable model_table(RunConfig& config) {
     using model::EmbeddingScale;
-    using model::Kind;
     using model::Variant;
     model::ModelConfig& m = config.model;
     OptionTable table("Model");
-    table.choice<Kind>("model,m", m.kind,
-                       {{"transformer/generator", Kind::generator}, {"gpt2", Kind::gpt2}},
-                       "encoder-decoder as ParlAI's, or GPT-2");
+    std::vector<std::pair<std::string, model::Kind>> kinds;
+    for (const model::Architecture& family : model::architectures())
+        kinds.emplace_back(family.name, family.kind);
+    table.choice("model,m", m.kind, kinds, "encoder-decoder as ParlAI's, or GPT-2");
     table.choice<Variant>(
         "variant", m.variant,
         {{"aiayn", Variant::aiayn}, {"prelayernorm", Variant::prelayernorm}, {"xlm", Variant::xlm}},
@@ -58,18 +59,19 @@ OptionTable model_table(RunConfig& config) {
 
 RunConfig with_model(RunConfig config, const model::ModelConfig& model) {
     const model::ModelConfig had = std::exchange(config.model, model);
-    const bool gpt2 = model.kind == model::Kind::gpt2;
-    const bool same_encoder = gpt2 || had.encoder_layers == model.encoder_layers;
+    const bool encoder = model::has_encoder(model);
+    const bool same_encoder = !encoder || had.encoder_layers == model.encoder_layers;
     if (!same_encoder || had.decoder_layers != model.decoder_layers) {
-        const bool alike = gpt2 || model.encoder_layers == model.decoder_layers;
+        const bool alike = !encoder || model.encoder_layers == model.decoder_layers;
         config.n_layers = model.decoder_layers;
         config.n_encoder_layers = alike ? -1 : model.encoder_layers;
         config.n_decoder_layers = -1;
     }
     if (had.n_positions != model.n_positions) config.n_positions = model.n_positions;
-    if (gpt2) return config;
-    config.learned_positions = model.positions == model::Positions::learned;
-    config.embeddings_scale = model.embedding_scale == model::EmbeddingScale::sqrt_dim;
+    const model::Architecture& family = model::architecture(model.kind);
+    if (!family.positions) config.learned_positions = model.positions == model::Positions::learned;
+    if (!family.embedding_scale)
+        config.embeddings_scale = model.embedding_scale == model::EmbeddingScale::sqrt_dim;
     return config;
 }
 

@@ -11,6 +11,7 @@
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/schedule_checks.hpp"
+#include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/train/metrics/reply_metrics.hpp"
@@ -140,19 +141,22 @@ void check_budget(const RunConfig& config) {
             truncation_of(config.init_model));
 }
 
-// Accepts a given option that repeats what gpt2 always does.
-void check_gpt2(const RunConfig& config) {
-    if (config.model.kind != model::Kind::gpt2) return;
-    const auto refuse = [&config](const char* name, bool same, const std::string& always) {
-        if (config.given.contains(name) && !same)
-            config_error("--" + std::string(name) + ": gpt2 always " + always + "; leave it out");
+// Accepts a given option that repeats what the model's family always does.
+void check_family(const RunConfig& config) {
+    const model::Architecture& family = model::architecture(config.model.kind);
+    const auto check = [&](const char* name, const auto& fixed, auto typed) {
+        if (fixed && config.given.contains(name) && typed != fixed->typed)
+            config_error("--" + std::string(name) + ": " + family.name + " always " +
+                         fixed->always + "; leave it out");
     };
-    refuse("variant", config.model.variant == model::Variant::prelayernorm,
-           "is of the variant prelayernorm");
-    refuse("activation", config.model.activation == kernels::Activation::gelu_erf,
-           "has its own gelu");
-    refuse("embeddings-scale", !config.embeddings_scale, "takes embeddings as they are");
-    refuse("learn-positional-embeddings", config.learned_positions, "learns its positions");
+    using model::EmbeddingScale;
+    using model::Positions;
+    check("variant", family.variant, config.model.variant);
+    check("activation", family.activation, config.model.activation);
+    check("embeddings-scale", family.embedding_scale,
+          config.embeddings_scale ? EmbeddingScale::sqrt_dim : EmbeddingScale::none);
+    check("learn-positional-embeddings", family.positions,
+          config.learned_positions ? Positions::learned : Positions::sinusoidal);
 }
 
 void check_device(const RunConfig& config) {
@@ -205,7 +209,7 @@ void check_options(Task task, const RunConfig& config) {
         config_error("--data: the doctor looks at one data set; call it for each of them");
     check_device(config);
     check_memory(config);
-    check_gpt2(config);
+    check_family(config);
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
         check_budget(config);

@@ -14,6 +14,7 @@
 #include "launcher/options/run_checks.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/options/talk_options.hpp"
+#include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/files/path_status.hpp"
@@ -93,18 +94,17 @@ void derive(RunConfig& config) {
     model::ModelConfig& m = config.model;
     m.encoder_layers = config.n_encoder_layers > 0 ? config.n_encoder_layers : config.n_layers;
     m.decoder_layers = config.n_decoder_layers > 0 ? config.n_decoder_layers : config.n_layers;
-    const bool gpt2 = m.kind == model::Kind::gpt2;
     m.positions =
-        config.learned_positions || gpt2 ? model::Positions::learned : model::Positions::sinusoidal;
-    m.embedding_scale = config.embeddings_scale && !gpt2 ? model::EmbeddingScale::sqrt_dim
-                                                         : model::EmbeddingScale::none;
-    if (gpt2) m.activation = kernels::Activation::gelu_tanh;
-    if (gpt2) m.variant = model::Variant::prelayernorm;
+        config.learned_positions ? model::Positions::learned : model::Positions::sinusoidal;
+    m.embedding_scale =
+        config.embeddings_scale ? model::EmbeddingScale::sqrt_dim : model::EmbeddingScale::none;
+    model::apply_fixed(m);
+    const bool truncation = model::architecture(m.kind).row_limit == model::RowLimit::truncation;
     const BatchConfig& b = config.batch;
     const auto longest = std::max({b.truncate, b.text_truncate, b.label_truncate});
-    m.n_positions = config.n_positions > 0 ? config.n_positions
-                    : longest > 0 && !gpt2 ? longest
-                                           : 1024;
+    m.n_positions = config.n_positions > 0      ? config.n_positions
+                    : longest > 0 && truncation ? longest
+                                                : 1024;
 }
 
 // The checkpoint has the weights, so the initial ones may be gone.

@@ -6,6 +6,7 @@
 
 #include "launcher/plan/dry_traffic.hpp"
 #include "launcher/plan/nccl_memory.hpp"
+#include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
 #include "runtime/batch/lane_range.hpp"
 #include "runtime/comm/owner_sums.hpp"
@@ -181,7 +182,7 @@ std::int64_t RankMemory::narrow_sum_bytes() const {
 // TransformerWeights::memory_biases.
 std::int64_t RankMemory::memory_bias_bytes() const {
     const bool kept_apart = run_.device == model::DeviceKind::cpu || table_.stage() >= 2;
-    if (run_.model.kind != model::Kind::generator || !kept_apart) return 0;
+    if (!model::has_encoder(run_.model) || !kept_apart) return 0;
     return run_.model.decoder_layers * 2 * run_.model.embedding_size *
            static_cast<std::int64_t>(sizeof(float));
 }

@@ -8,6 +8,7 @@
 #include "launcher/report/charts/numbers.hpp"
 #include "launcher/report/ending.hpp"
 #include "launcher/text/units.hpp"
+#include "model/architectures.hpp"
 #include "runtime/train/metrics/progress.hpp"
 #include "runtime/train/reduction/reduction_timing.hpp"
 
@@ -22,10 +23,9 @@ std::int64_t whole(double value) {
 
 std::string model_text(const Run& run) {
     const model::ModelConfig& model = run.model;
-    const bool gpt2 = model.kind == model::Kind::gpt2;
-    const std::string layers =
-        gpt2 ? std::to_string(model.decoder_layers)
-             : std::to_string(model.encoder_layers) + " + " + std::to_string(model.decoder_layers);
+    const std::string encoder =
+        model::has_encoder(model) ? std::to_string(model.encoder_layers) + " + " : "";
+    const std::string layers = encoder + std::to_string(model.decoder_layers);
     return text_of(run.config, "model") + ", " + layers + " layers of " +
            std::to_string(model.embedding_size) + " (" + std::to_string(model.ffn_size) +
            " inside), " + std::to_string(model.heads) + " heads, " +

@@ -28,10 +28,32 @@ struct LayerBlock {
         typename ResidualNorm<Ctx, T>::Saved after_self, after_cross, after_ffn;
     };
 
+    // Attends to the tokens of the batch, and to the encoder's by `kv`.
+    struct BatchAttention {
+        Matrix kv;
+
+        Matrix self(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                    AttentionSaved<T, Space>& saved) const {
+            return SelfAttentionBlock<Ctx, T>::forward(run, weights.self_attention, x, saved);
+        }
+        Matrix cross(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                     AttentionSaved<T, Space>& saved) const {
+            return CrossAttentionBlock<Ctx, T>::forward(run, *weights.cross_attention, x, kv,
+                                                        saved);
+        }
+    };
+
     // kv and d_kv are the layer's columns of MemoryBlock's matrix and of its gradient; they are
     // empty if the layer has no cross-attention.
     static Stream<T, Space> forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                    Stream<T, Space> x, Matrix kv, Saved& saved);
+                                    Stream<T, Space> x, Matrix kv, Saved& saved) {
+        saved.kv = kv;
+        return forward(run, weights, x, BatchAttention{kv}, saved);
+    }
+    // `attention` has the functions of BatchAttention; the decoder's attends to its caches.
+    template <class Attention>
+    static Stream<T, Space> forward(const StackPass<Ctx, T>& run, const Weights& weights,
+                                    Stream<T, Space> x, const Attention& attention, Saved& saved);
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          StreamGradient<T, Space>& d, Matrix d_kv);
 
@@ -39,21 +61,24 @@ private:
     using Sum = ResidualNorm<Ctx, T>;
 
     // Returns the stream before the feed-forward block.
+    template <class Attention>
     static Stream<T, Space> attentions(const StackPass<Ctx, T>& run, const Weights& weights,
-                                       Stream<T, Space> x, Saved& saved);
+                                       Stream<T, Space> x, const Attention& attention,
+                                       Saved& saved);
     static void backward_of_kept(const StackPass<Ctx, T>& run, const Weights& weights,
                                  const Saved& saved, StreamGradient<T, Space>& d, Matrix d_kv);
 };
 
 template <class Ctx, class T>
+template <class Attention>
 auto LayerBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                 Stream<T, Space> x, Matrix kv, Saved& saved) -> Stream<T, Space> {
+                                 Stream<T, Space> x, const Attention& attention, Saved& saved)
+    -> Stream<T, Space> {
     const Matrix fed = run.take(x.input.rows, x.input.cols);
     saved.after_ffn = Sum::take(run, fed);
     saved.x = x;
-    saved.kv = kv;
     const auto mark = run.arena.mark();
-    x = attentions(run, weights, x, saved);
+    x = attentions(run, weights, x, attention, saved);
     FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, fed, saved.ffn);
     x = Sum::forward(run, DropoutSite::ffn_output, weights.after_ffn, x.residual, fed,
                      saved.after_ffn);
@@ -63,17 +88,17 @@ auto LayerBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& we
 }
 
 template <class Ctx, class T>
+template <class Attention>
 auto LayerBlock<Ctx, T>::attentions(const StackPass<Ctx, T>& run, const Weights& weights,
-                                    Stream<T, Space> x, Saved& saved) -> Stream<T, Space> {
-    const Matrix attended = SelfAttentionBlock<Ctx, T>::forward(run, weights.self_attention,
-                                                                x.input, saved.self_attention);
+                                    Stream<T, Space> x, const Attention& attention, Saved& saved)
+    -> Stream<T, Space> {
+    const Matrix attended = attention.self(run, weights, x.input, saved.self_attention);
     saved.after_self = Sum::take(run, attended);
     x = Sum::forward(run, DropoutSite::self_output, weights.after_self, x.residual, attended,
                      saved.after_self);
     if (weights.cross_attention) {
         saved.cross_input = x.source;
-        const Matrix read = CrossAttentionBlock<Ctx, T>::forward(
-            run, *weights.cross_attention, x.input, saved.kv, saved.cross_attention);
+        const Matrix read = attention.cross(run, weights, x.input, saved.cross_attention);
         saved.after_cross = Sum::take(run, read);
         x = Sum::forward(run, DropoutSite::cross_output, weights.after_cross, x.residual, read,
                          saved.after_cross);
@@ -90,7 +115,7 @@ void LayerBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& w
     Saved again = saved;
     {
         const kernels::ProductsOfForward<Ctx> same_bits(run.ctx);
-        attentions(run, weights, stream_again(run, saved.x), again);
+        attentions(run, weights, stream_again(run, saved.x), BatchAttention{saved.kv}, again);
     }
     // The last residual sum was kept, so the feed-forward block's second product is not needed.
     backward_of_kept(run, weights, again, d, d_kv);

@@ -10,8 +10,8 @@
 
 namespace lockstep::model {
 
-// Returns the names, shapes and order of the model's parameters (docs/model-format.md). Validates
-// the config.
+// Makes the table of parameter_rows(), whose names are those of checkpoints (docs/model-format.md).
+// Validates the config.
 train::ParameterTable parameter_table(const ModelConfig& config);
 
 // Makes a model that computes in the store's precision. The store must have been made with

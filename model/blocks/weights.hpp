@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "model/architectures.hpp"
 #include "model/config.hpp"
+#include "model/parameter_rows.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
@@ -111,36 +113,45 @@ class Binder {
 public:
     Binder(const ModelConfig& config, const train::ParameterTable& table,
            const train::ParameterStore<Space>& store)
-        : config_(config),
-          table_(table),
-          store_(store),
-          before_(norm_position(config) == NormPosition::before_branch) {
+        : config_(config), table_(table), store_(store) {
         require(store.table().flat_size() == table.flat_size(),
                 "the store was built with another table");
+        const auto rows = parameter_rows(config);
+        require(rows.size() == table.all().size(), "the table is another model's");
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const train::Parameter& row = rows[i].parameter;
+            require(row.name == table[i].name && row.shape == table[i].shape,
+                    "the table is another model's");
+            index_.emplace(rows[i].place, i);
+        }
     }
 
-    MatrixView<const T, Space> matrix(const std::string& name) const {
-        const train::Parameter& p = at(name, 2);
+    MatrixView<const T, Space> matrix(const ParameterPlace& place) const {
+        const train::Parameter& p = at(place);
         return {weights(p).data(), p.shape[0], p.shape[1]};
     }
-    MatrixView<float, Space> d_matrix(const std::string& name) const {
-        const train::Parameter& p = at(name, 2);
+    MatrixView<float, Space> d_matrix(const ParameterPlace& place) const {
+        const train::Parameter& p = at(place);
         return {store_.gradient(p.offset, p.count).data(), p.shape[0], p.shape[1]};
     }
 
-    Stack<T, Space> stack(const std::string& name, std::int64_t layers,
+    Stack<T, Space> stack(StackKind kind, std::int64_t layers,
                           const TransformerWeights<T, Space>& owner) const {
+        const auto in_stack = [kind](Role role) {
+            return ParameterPlace{role, Values::weight, kind};
+        };
         const std::int64_t positions = config_.n_positions, d = config_.embedding_size;
         Stack<T, Space> stack;
         stack.no_positions = {owner.zero_row.view().data(), positions, d, 0};
         stack.positions = {owner.sinusoidal.view().data(), positions, d};
-        if (config_.positions == Positions::learned) {
-            stack.positions = matrix(name + ".position_embeddings.weight");
-            stack.d_positions = d_matrix(name + ".position_embeddings.weight");
+        if (has(in_stack(Role::positions))) {
+            stack.positions = matrix(in_stack(Role::positions));
+            stack.d_positions = d_matrix(in_stack(Role::positions));
         }
-        if (config_.variant == Variant::xlm) stack.embedding_norm = norm(name + ".norm_embeddings");
-        if (before_) stack.first_norm = norm(name + ".layers.0.norm1");
-        for (std::int64_t i = 0; i < layers; ++i) stack.layers.push_back(layer(name, i, layers));
+        if (has(in_stack(Role::embedding_norm)))
+            stack.embedding_norm = norm(in_stack(Role::embedding_norm));
+        if (has(in_stack(Role::first_norm))) stack.first_norm = norm(in_stack(Role::first_norm));
+        for (std::int64_t i = 0; i < layers; ++i) stack.layers.push_back(layer(kind, i));
         for (const auto& each : stack.layers)
             if (each.cross_attention) append(stack.memory_projections, each.cross_attention->kv);
         if (owner.memory_biases.size() > 0 && !stack.memory_projections.empty())
@@ -149,26 +160,21 @@ public:
     }
 
 private:
-    Layer<T, Space> layer(const std::string& stack, std::int64_t index, std::int64_t layers) const {
-        const std::string base = stack + ".layers." + std::to_string(index) + ".";
-        const std::string next = stack + ".layers." + std::to_string(index + 1) + ".norm1";
-        const bool decoder = stack == "decoder";
-        const bool cross = decoder && config_.kind == Kind::generator;
-        const std::string self = base + (decoder ? "self_attention" : "attention");
-        const std::string last_norm = base + (cross ? "norm3" : "norm2");
-
+    Layer<T, Space> layer(StackKind stack, std::int64_t index) const {
+        const auto in_layer = [&](Role role) {
+            return ParameterPlace{role, Values::weight, stack, index};
+        };
         Layer<T, Space> layer;
-        layer.self_attention = {linear(self + ".qkv"), linear(self + ".out")};
-        layer.ffn = {linear(base + "ffn.lin1"), linear(base + "ffn.lin2")};
-        layer.after_self = norm(base + (before_ ? "norm2" : "norm1"));
-        if (cross) {
-            layer.cross_attention = {linear(base + "encoder_attention.q"),
-                                     linear(base + "encoder_attention.kv"),
-                                     linear(base + "encoder_attention.out")};
-            layer.after_cross = norm(base + (before_ ? "norm3" : "norm2"));
+        layer.self_attention = {linear(in_layer(Role::self_qkv)), linear(in_layer(Role::self_out))};
+        layer.ffn = {linear(in_layer(Role::ffn_up)), linear(in_layer(Role::ffn_down))};
+        layer.after_self = norm(in_layer(Role::after_self));
+        if (has(in_layer(Role::cross_q))) {
+            layer.cross_attention = {linear(in_layer(Role::cross_q)),
+                                     linear(in_layer(Role::cross_kv)),
+                                     linear(in_layer(Role::cross_out))};
+            layer.after_cross = norm(in_layer(Role::after_cross));
         }
-        if (!before_) layer.after_ffn = norm(last_norm);
-        if (before_) layer.after_ffn = norm(index + 1 < layers ? next : stack + ".norm_embeddings");
+        layer.after_ffn = norm(in_layer(Role::after_ffn));
         return layer;
     }
 
@@ -194,18 +200,20 @@ private:
         last.db = {last.db.data(), last.db.size() + next.db.size()};
     }
 
-    Linear<T, Space> linear(const std::string& name) const {
-        const auto b = vector(name + ".bias");
-        return {matrix(name + ".weight"), b.first, d_matrix(name + ".weight"), b.second};
+    Linear<T, Space> linear(const ParameterPlace& place) const {
+        const auto b = vector(place, Values::bias);
+        return {matrix(place), b.first, d_matrix(place), b.second};
     }
 
-    Norm<T, Space> norm(const std::string& name) const {
-        const auto gamma = vector(name + ".weight"), beta = vector(name + ".bias");
+    Norm<T, Space> norm(const ParameterPlace& place) const {
+        const auto gamma = vector(place, Values::weight), beta = vector(place, Values::bias);
         return {gamma.first, beta.first, gamma.second, beta.second};
     }
 
-    std::pair<View<const T, Space>, View<float, Space>> vector(const std::string& name) const {
-        const train::Parameter& p = at(name, 1);
+    std::pair<View<const T, Space>, View<float, Space>> vector(ParameterPlace place,
+                                                               Values values) const {
+        place.values = values;
+        const train::Parameter& p = at(place);
         return {weights(p), store_.gradient(p.offset, p.count)};
     }
 
@@ -213,16 +221,15 @@ private:
         return store_.template compute<T>(parameter.offset, parameter.count);
     }
 
-    const train::Parameter& at(const std::string& name, std::size_t dimensions) const {
-        const train::Parameter* p = table_.find(name);
-        require(p && p->shape.size() == dimensions, "the table is another model's");
-        return *p;
+    bool has(const ParameterPlace& place) const { return index_.contains(place); }
+    const train::Parameter& at(const ParameterPlace& place) const {
+        return table_[index_.at(place)];
     }
 
     const ModelConfig& config_;
     const train::ParameterTable& table_;
     const train::ParameterStore<Space>& store_;
-    const bool before_;
+    std::map<ParameterPlace, std::size_t> index_;  // in the table
 };
 
 template <class T, class Ctx>
@@ -263,15 +270,14 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
-    if (config.kind == Kind::generator &&
-        (Ctx::lends_gradients || store.gradient_placement().has_slots()))
+    if (has_encoder(config) && (Ctx::lends_gradients || store.gradient_placement().has_slots()))
         weights.memory_biases = device::Buffer<float, Space>(
             static_cast<std::size_t>(config.decoder_layers * 2 * config.embedding_size));
-    weights.embeddings = bind.matrix("embeddings.weight");
-    weights.d_embeddings = bind.d_matrix("embeddings.weight");
-    weights.decoder = bind.stack("decoder", config.decoder_layers, weights);
-    if (config.kind == Kind::generator) {
-        weights.encoder = bind.stack("encoder", config.encoder_layers, weights);
+    weights.embeddings = bind.matrix({Role::embeddings});
+    weights.d_embeddings = bind.d_matrix({Role::embeddings});
+    weights.decoder = bind.stack(StackKind::decoder, config.decoder_layers, weights);
+    if (has_encoder(config)) {
+        weights.encoder = bind.stack(StackKind::encoder, config.encoder_layers, weights);
     }
     return weights;
 }

@@ -240,40 +240,43 @@ private:
         auto x =
             EmbeddingBlock<Ctx, T>::forward(run, weights_.decoder, weights_.embeddings, unused);
         for (; run.layer < weights_.decoder.layers.size(); ++run.layer) {
-            x = run_layer(run, ranges, x);
+            typename LayerBlock<Ctx, T>::Saved unused_of_layer;
+            x = LayerBlock<Ctx, T>::forward(run, weights_.decoder.layers[run.layer], x,
+                                            CachedAttention{*this, ranges}, unused_of_layer);
         }
         for (const std::int32_t slot : slots) cache_.extend(slot, 1);
         return x.input;
     }
 
-    // Does the work of LayerBlock::forward, but takes the keys and values of earlier tokens from
-    // the caches.
-    Stream<T, Space> run_layer(const Work& run, const PlacedRanges& ranges, Stream<T, Space> x) {
-        using Sum = ResidualNorm<Ctx, T>;
-        const auto& weights = weights_.decoder.layers[run.layer];
-        const std::int64_t d = config_.embedding_size;
-        const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.self_attention.qkv, x.input);
-        const auto real = static_cast<std::int64_t>(ranges.next_rows.size());
-        cache_.write_each(run.layer, ranges.next_rows, qkv.columns(d, 2 * d).rows_from(0, real));
-        const Matrix attended =
-            attend(run, decoder_.self_attention, ranges.begin, ranges.length, qkv.columns(0, d),
-                   cache_.keys(run.layer), cache_.values(run.layer), weights.self_attention.out);
-        x = Sum::forward(run, DropoutSite::self_output, weights.after_self, x.residual, attended,
-                         Sum::take(run, attended));
-        if (weights.cross_attention) {
-            const Matrix q = LinearBlock<Ctx, T>::forward(run, weights.cross_attention->q, x.input);
-            const Matrix kv = memory(run.layer);
-            const Matrix read =
-                attend(run, decoder_.cross_attention, ranges.memory_begin, ranges.memory_length, q,
-                       kv.columns(0, d), kv.columns(d, d), weights.cross_attention->out);
-            x = Sum::forward(run, DropoutSite::cross_output, weights.after_cross, x.residual, read,
-                             Sum::take(run, read));
+    // Attends to the keys and values of earlier tokens, which are in the caches, instead of the
+    // batch (LayerBlock::BatchAttention). The layers' backward does not follow, so nothing is
+    // saved.
+    struct CachedAttention {
+        using Weights = Layer<T, Space>;
+        using Saved = AttentionSaved<T, Space>;
+
+        TransformerDecoder& decoder;
+        const PlacedRanges& ranges;
+
+        Matrix self(const Work& run, const Weights& weights, Constant x, Saved&) const {
+            const std::int64_t d = x.cols;
+            auto& cache = decoder.cache_;
+            const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.self_attention.qkv, x);
+            const auto real = static_cast<std::int64_t>(ranges.next_rows.size());
+            cache.write_each(run.layer, ranges.next_rows, qkv.columns(d, 2 * d).rows_from(0, real));
+            return attend(run, run.settings.self_attention, ranges.begin, ranges.length,
+                          qkv.columns(0, d), cache.keys(run.layer), cache.values(run.layer),
+                          weights.self_attention.out);
         }
-        typename FeedForwardBlock<Ctx, T>::Saved dropped;
-        const Matrix fed = FeedForwardBlock<Ctx, T>::forward(run, weights.ffn, x.input, dropped);
-        return Sum::forward(run, DropoutSite::ffn_output, weights.after_ffn, x.residual, fed,
-                            Sum::take(run, fed));
-    }
+        Matrix cross(const Work& run, const Weights& weights, Constant x, Saved&) const {
+            const std::int64_t d = x.cols;
+            const Matrix q = LinearBlock<Ctx, T>::forward(run, weights.cross_attention->q, x);
+            const Matrix kv = decoder.memory(run.layer);
+            return attend(run, run.settings.cross_attention, ranges.memory_begin,
+                          ranges.memory_length, q, kv.columns(0, d), kv.columns(d, d),
+                          weights.cross_attention->out);
+        }
+    };
 
     static Matrix attend(const Work& run, const kernels::AttentionShape& shape,
                          View<const std::int64_t, Space> begin,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/architectures.hpp"
 #include "model/blocks/transformer.hpp"
 #include "model/devices/gpu_heads.hpp"
 #include "model/devices/model_store.hpp"
@@ -40,7 +41,7 @@ train::Batch batch_of(const train::BatchShape& shape) {
 }
 
 train::Batch smallest_batch(const ModelConfig& config) {
-    const std::int64_t source = config.kind == Kind::generator ? 1 : 0;
+    const std::int64_t source = has_encoder(config) ? 1 : 0;
     return batch_of({source, 1, 1, static_cast<std::int32_t>(source), 1});
 }
 

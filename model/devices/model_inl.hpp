@@ -43,15 +43,14 @@ public:
 
     void initialize(std::uint64_t seed) override {
         if (gets_weights()) return;
-        initial_weights(config_, store_.table(), seed, weights_.fetch());
+        initial_weights(store_.table(), seed, weights_.fetch());
         weights_.write_back();
     }
     void initialize_owned(std::uint64_t seed) override {
         train::OwnedAccess* const owned = engine().owned();
         require(owned != nullptr, "the ranks of this run do not share a replica");
         for (const train::RunPiece& piece : owned->current().weights)
-            initial_weights(config_, *store_.table().find(piece.name), seed, piece.first,
-                            piece.values);
+            initial_weights(*store_.table().find(piece.name), seed, piece.first, piece.values);
         owned->write_back(train::OwnedAccess::Written::weights);
     }
     void load_weights(const std::string& path) override {

@@ -2,6 +2,7 @@
 #include "runtime/train/parameter_table.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 
@@ -31,16 +32,33 @@ PartShape part_shape(const Parameter& parameter) noexcept {
 
 std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shape, int block,
                                 WeightDecay decay, int parts) {
+    Parameter parameter;
+    parameter.name = std::move(name);
+    parameter.shape = std::move(shape);
+    parameter.block = block;
+    parameter.decay = decay;
+    parameter.parts = parts;
+    return add(std::move(parameter));
+}
+
+std::size_t ParameterTable::add(Parameter added) {
     require(padded_for_ == 1, "a padded table takes no more parameters");
-    require(find(name) == nullptr, "two parameters have the same name");
+    require(find(added.name) == nullptr, "two parameters have the same name");
+    const int block = added.block;
     require(
         all_.empty() ? block == 0 : block == all_.back().block || block == all_.back().block + 1,
         "blocks are contiguous and numbered from 0");
-    const std::size_t count = elements_of(shape);
-    require(parts == 1 || (!shape.empty() && shape.front() % parts == 0),
+    require(all_.empty() || all_.back().tied == Tied::no, "nothing follows a tied table");
+    require(added.tied == Tied::no ||
+                (added.shape.size() == 2 && !all_.empty() && all_.back().block != block),
+            "a tied table is a matrix in a block of its own, behind another block");
+    const std::size_t count = elements_of(added.shape);
+    require(added.parts == 1 || (!added.shape.empty() && added.shape.front() % added.parts == 0),
             "a parameter's parts are of different sizes");
-    index_.emplace(name, all_.size());
-    all_.push_back({std::move(name), std::move(shape), flat_size_, count, block, decay, parts});
+    added.offset = flat_size_;
+    added.count = count;
+    index_.emplace(added.name, all_.size());
+    all_.push_back(std::move(added));
     flat_size_ += (count + grain - 1) / grain * grain;
     return all_.size() - 1;
 }

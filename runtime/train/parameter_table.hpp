@@ -17,6 +17,19 @@ constexpr std::size_t grain = 256;
 
 enum class WeightDecay { apply, skip };  // skip: for biases and norms
 
+// Says whether the model's input and output share a parameter.
+enum class Tied { no, yes };
+
+// Says how a parameter's first values are made. `size` is the constant, the deviation of a normal
+// distribution around 0, or the bound of a uniform one from -size to size.
+struct InitialValues {
+    enum class Kind { constant, normal, uniform };
+
+    Kind kind = Kind::constant;
+    double size = 0;
+    std::int64_t zero_rows = 0;  // number of a matrix's first rows that are 0 instead
+};
+
 struct Parameter {
     std::string name;
     std::vector<std::int64_t> shape;
@@ -27,6 +40,8 @@ struct Parameter {
     // The rows consist of this many equal runs that are separate matrices for an optimizer that
     // treats whole matrices: 3 for queries, keys and values, which are stored as one.
     int parts = 1;
+    Tied tied = Tied::no;
+    InitialValues initial = {};
 };
 
 // Holds the shape of one part as a matrix; a vector is one row.
@@ -41,7 +56,9 @@ PartShape part_shape(const Parameter& parameter) noexcept;
 // contiguous unit (a layer); a tied embedding table is a separate block and comes last.
 class ParameterTable {
 public:
-    // Returns the parameter's index.
+    // Adds a parameter, whose offset and count the table calculates, and returns its index. A tied
+    // one is a matrix in a block of its own, behind at least one other block, and the last one.
+    std::size_t add(Parameter parameter);
     std::size_t add(std::string name, std::vector<std::int64_t> shape, int block, WeightDecay decay,
                     int parts = 1);
 

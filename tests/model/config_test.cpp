@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "model/dropout_sites.hpp"
@@ -98,6 +101,23 @@ TEST_CASE("a damaged config.json is refused by its name and the member's") {
     CHECK(refused("\"relu_dropout\": 0", "\"relu_dropout\": -1e300")
               .find("\"relu_dropout\" is too large") != std::string::npos);
     CHECK(refused("{", "[").find("not a JSON object") != std::string::npos);
+}
+
+TEST_CASE("every family has one row, whose fixed members are those of a valid config") {
+    for (const model::Architecture& family : model::architectures()) {
+        CAPTURE(family.name);
+        CHECK(&model::architecture(family.kind) == &family);
+        auto config = small();
+        config.kind = family.kind;
+        model::apply_fixed(config);
+        CHECK(refusal(config) == "");
+        CHECK(model::config_from_json(model::to_json(config), "config.json") == config);
+        const auto table = model::parameter_table(config);
+        CHECK(std::ranges::count(table.all(), train::Tied::yes, &train::Parameter::tied) == 1);
+        CHECK(model::has_encoder(config) ==
+              (table.find("encoder.layers.0.norm1.weight") != nullptr));
+    }
+    CHECK(model::architecture(model::Kind::gpt2).name == std::string("gpt2"));
 }
 
 TEST_CASE("the table lists every parameter once, by blocks, the tied one last") {

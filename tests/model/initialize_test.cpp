@@ -16,7 +16,7 @@ namespace {
 struct Weights {
     Weights(const model::ModelConfig& config, std::uint64_t seed)
         : table(model::parameter_table(config)), values(table.flat_size()) {
-        model::initial_weights(config, table, seed, view_of(values));
+        model::initial_weights(table, seed, view_of(values));
     }
 
     HostView<const float> of(const std::string& name) const {

@@ -15,9 +15,8 @@ constexpr std::size_t shift_of(std::size_t row) noexcept {
 
 std::optional<TiedTable> tied_table(const ParameterTable& table) {
     const auto& all = table.all();
-    if (all.size() < 2) return std::nullopt;
+    if (all.empty() || all.back().tied == Tied::no) return std::nullopt;
     const Parameter& last = all.back();
-    if (last.shape.size() != 2 || all[all.size() - 2].block == last.block) return std::nullopt;
     return TiedTable{last.offset, last.shape[0], last.shape[1]};
 }
 

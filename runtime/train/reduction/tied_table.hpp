@@ -25,8 +25,7 @@ struct TiedTable {
     std::int64_t max_named() const noexcept { return rows / 2; }
 };
 
-// Returns the last parameter if it is a matrix and the model's last block contains nothing else;
-// there must be another block before it.
+// Returns the parameter that the table says is tied, if there is one.
 std::optional<TiedTable> tied_table(const ParameterTable& table);
 
 constexpr int max_naming_ranks = (1 << 16) - 1;  // each row has a counter of 16 bits

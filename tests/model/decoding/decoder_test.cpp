@@ -46,7 +46,7 @@ struct Trained {
     Trained(const ModelConfig& c, train::Precision precision)
         : config(c), table(parameter_table(c)), store(table, precision), ctx(2) {
         model = make_model<device::CpuContext>(config, store, ctx);
-        initial_weights(config, table, 7, store.master());
+        initial_weights(table, 7, store.master());
         PhiloxStream random(seed);
         for (const train::Parameter& p : table.all())
             for (float& w : store.master().subview(p.offset, p.count))

@@ -36,7 +36,10 @@ train::ParameterTable ToyModel::make_table() {
     train::ParameterTable table;
     for (int block = 0; block < bias_blocks; ++block)
         table.add("bias." + std::to_string(block), {vocabulary}, block, train::WeightDecay::skip);
-    table.add("table", {vocabulary, vocabulary}, bias_blocks, train::WeightDecay::apply);
+    table.add({.name = "table",
+               .shape = {vocabulary, vocabulary},
+               .block = bias_blocks,
+               .tied = train::Tied::yes});
     return table;
 }
 

@@ -20,10 +20,19 @@ train::RaggedTokens side_of(Slots tokens, std::int32_t real) {
     return side;
 }
 
-train::ParameterTable table_of(int block_of_last) {
+train::Parameter matrix(const char* name, int block, train::Tied tied) {
+    train::Parameter parameter;
+    parameter.name = name;
+    parameter.shape = {10, 16};
+    parameter.block = block;
+    parameter.tied = tied;
+    return parameter;
+}
+
+train::ParameterTable table_of(train::Tied tied) {
     train::ParameterTable table;
-    table.add("layer", {4, 16}, 0, train::WeightDecay::apply);
-    table.add("table", {10, 16}, block_of_last, train::WeightDecay::apply);
+    table.add(matrix("layer", 0, train::Tied::no));
+    table.add(matrix("table", 1, tied));
     return table;
 }
 
@@ -64,23 +73,36 @@ TEST_CASE("counters of many ranks do not run over into those of other rows") {
     CHECK_THROWS_AS(train::NamedRows(10, ranks + 1), Error);
 }
 
-TEST_CASE("a tied table is the last of several blocks, and GPUs with overlap sum it in parts") {
-    const auto table = train::tied_table(table_of(1));
+TEST_CASE("the table says whether it is tied, and GPUs with overlap sum a tied one in parts") {
+    using train::Tied;
+    const auto table = train::tied_table(table_of(Tied::yes));
     REQUIRE(table.has_value());
     CHECK(table->first == 256);
     CHECK(table->rows == 10);
     CHECK(table->count() == 160);
     CHECK(table->max_named() == 5);
-    CHECK_FALSE(train::tied_table(table_of(0)).has_value());
-    const auto sum = [](auto traits, int block, int ranks, train::Overlap overlap) {
+    CHECK_FALSE(train::tied_table(table_of(Tied::no)).has_value());
+    const auto sum = [](auto traits, Tied tied, int ranks, train::Overlap overlap) {
         train::ReducerOptions options;
         options.overlap = overlap;
-        return train::with_table_sum<decltype(traits)>(options, table_of(block), ranks).table_sum;
+        return train::with_table_sum<decltype(traits)>(options, table_of(tied), ranks).table_sum;
     };
     using train::Overlap;
-    CHECK(sum(device::CudaTraits{}, 1, 2, Overlap::on) == TableSum::in_parts);
-    CHECK(sum(device::CudaTraits{}, 1, 2, Overlap::off) == TableSum::at_once);
-    CHECK(sum(device::CudaTraits{}, 1, 1, Overlap::on) == TableSum::at_once);
-    CHECK(sum(device::CudaTraits{}, 0, 2, Overlap::on) == TableSum::at_once);
-    CHECK(sum(device::CpuTraits{}, 1, 2, Overlap::on) == TableSum::at_once);
+    CHECK(sum(device::CudaTraits{}, Tied::yes, 2, Overlap::on) == TableSum::in_parts);
+    CHECK(sum(device::CudaTraits{}, Tied::yes, 2, Overlap::off) == TableSum::at_once);
+    CHECK(sum(device::CudaTraits{}, Tied::yes, 1, Overlap::on) == TableSum::at_once);
+    CHECK(sum(device::CudaTraits{}, Tied::no, 2, Overlap::on) == TableSum::at_once);
+    CHECK(sum(device::CpuTraits{}, Tied::yes, 2, Overlap::on) == TableSum::at_once);
+}
+
+TEST_CASE("a tied table is a matrix alone in the last of several blocks") {
+    train::ParameterTable table;
+    CHECK_THROWS_AS(table.add(matrix("first", 0, train::Tied::yes)), Error);
+    table.add(matrix("layer", 0, train::Tied::no));
+    CHECK_THROWS_AS(table.add(matrix("same block", 0, train::Tied::yes)), Error);
+    auto vector = matrix("vector", 1, train::Tied::yes);
+    vector.shape = {10};
+    CHECK_THROWS_AS(table.add(vector), Error);
+    table.add(matrix("table", 1, train::Tied::yes));
+    CHECK_THROWS_AS(table.add(matrix("behind", 2, train::Tied::no)), Error);
 }

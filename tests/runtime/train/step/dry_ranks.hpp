@@ -15,7 +15,7 @@ inline train::ParameterTable table_without_gaps() {
     table.add("matrix", {32, 48}, 0, train::WeightDecay::apply);
     table.add("bias", {256}, 0, train::WeightDecay::skip);
     table.add("qkv", {48, 16}, 0, train::WeightDecay::apply, 3);
-    table.add("column", {256, 1}, 1, train::WeightDecay::apply);
+    table.add({.name = "column", .shape = {256, 1}, .block = 1, .tied = train::Tied::yes});
     return table;
 }
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/parameter_rows.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "model/architectures.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+using train::InitialValues;
+using train::WeightDecay;
+
+// Returns the deviation for the variance 2 / (fan in + fan out).
+double xavier_deviation(std::int64_t in, std::int64_t out) {
+    return std::sqrt(2.0 / static_cast<double>(in + out));
+}
+
+// The values from which the matrices of a model start.
+struct FirstValues {
+    InitialValues embeddings, positions, attention, attention_out, ffn, ffn_down;
+};
+
+FirstValues parlai_values(const ModelConfig& config) {
+    using enum InitialValues::Kind;
+    const std::int64_t d = config.embedding_size;
+    const double embedding = 1 / std::sqrt(static_cast<double>(d));
+    const InitialValues attention{normal, xavier_deviation(d, d)};
+    // A uniform distribution's bound is sqrt(3) times its deviation.
+    const InitialValues ffn{uniform, std::sqrt(3.0) * xavier_deviation(d, config.ffn_size)};
+    return {{normal, embedding, 1}, {normal, embedding}, attention, attention, ffn, ffn};
+}
+
+FirstValues gpt2_values(const ModelConfig& config) {
+    using enum InitialValues::Kind;
+    const double branches = 2 * static_cast<double>(config.decoder_layers);
+    const InitialValues any{normal, 0.02}, residual{normal, 0.02 / std::sqrt(branches)};
+    return {any, any, any, residual, any, residual};
+}
+
+// Lists parameters in the order in which backward finishes them, which is the reverse of forward's.
+class Rows {
+public:
+    explicit Rows(const ModelConfig& config)
+        : config_(config),
+          before_(norm_position(config) == NormPosition::before_branch),
+          family_(architecture(config.kind)),
+          initial_(family_.distributions == Distributions::gpt2 ? gpt2_values(config)
+                                                                : parlai_values(config)) {}
+
+    std::vector<ParameterRow> make() && {
+        const bool encoder = has_encoder(config_);
+        stack({StackKind::decoder, "decoder", "self_attention", config_.decoder_layers, encoder});
+        if (encoder)
+            stack({StackKind::encoder, "encoder", "attention", config_.encoder_layers, false});
+        add({Role::embeddings}, "embeddings.weight", {config_.vocabulary, config_.embedding_size},
+            {.decay = WeightDecay::apply,
+             .tied = train::Tied::yes,
+             .initial = initial_.embeddings});
+        return std::move(rows_);
+    }
+
+private:
+    struct StackNames {
+        StackKind kind;
+        std::string name, self_attention;
+        std::int64_t layers;
+        bool attends_to_encoder;
+
+        std::string layer(std::int64_t index) const {
+            return name + ".layers." + std::to_string(index) + ".";
+        }
+    };
+    struct Properties {
+        WeightDecay decay = WeightDecay::skip;
+        int parts = 1;
+        train::Tied tied = train::Tied::no;
+        InitialValues initial = {};
+    };
+
+    void stack(const StackNames& stack) {
+        for (std::int64_t i = stack.layers - 1; i >= 0; --i, ++block_) layer(stack, i);
+        if (stack.attends_to_encoder) memory_projections(stack);
+        const std::size_t before = rows_.size();
+        if (before_) norm({Role::first_norm, {}, stack.kind}, stack.layer(0) + "norm1");
+        if (config_.positions == Positions::learned)
+            add({Role::positions, Values::weight, stack.kind},
+                stack.name + ".position_embeddings.weight",
+                {config_.n_positions, config_.embedding_size},
+                {.decay = WeightDecay::apply, .initial = initial_.positions});
+        if (config_.variant == Variant::xlm)
+            norm({Role::embedding_norm, {}, stack.kind}, stack.name + ".norm_embeddings");
+        if (rows_.size() > before) ++block_;
+    }
+
+    // A layer's block holds the norms that the layer runs: see Layer in blocks/weights.hpp.
+    void layer(const StackNames& stack, std::int64_t index) {
+        const std::string base = stack.layer(index);
+        const std::string last_norm = base + (stack.attends_to_encoder ? "norm3" : "norm2");
+        const std::string final_norm = index + 1 < stack.layers ? stack.layer(index + 1) + "norm1"
+                                                                : stack.name + ".norm_embeddings";
+        const std::int64_t d = config_.embedding_size, f = config_.ffn_size;
+        const auto at = [&](Role role) {
+            return ParameterPlace{role, Values::weight, stack.kind, index};
+        };
+        const Role before_ffn = stack.attends_to_encoder ? Role::after_cross : Role::after_self;
+
+        norm(at(Role::after_ffn), before_ ? final_norm : last_norm);
+        linear(at(Role::ffn_down), base + "ffn.lin2", d, f, initial_.ffn_down);
+        linear(at(Role::ffn_up), base + "ffn.lin1", f, d, initial_.ffn);
+        if (before_) norm(at(before_ffn), last_norm);
+        if (stack.attends_to_encoder) {
+            if (!before_) norm(at(Role::after_cross), base + "norm2");
+            linear(at(Role::cross_out), base + "encoder_attention.out", d, d,
+                   initial_.attention_out);
+            linear(at(Role::cross_q), base + "encoder_attention.q", d, d, initial_.attention);
+            if (before_) norm(at(Role::after_self), base + "norm2");
+        }
+        if (!before_) norm(at(Role::after_self), base + "norm1");
+        linear(at(Role::self_out), base + stack.self_attention + ".out", d, d,
+               initial_.attention_out);
+        linear(at(Role::self_qkv), base + stack.self_attention + ".qkv", 3 * d, d,
+               initial_.attention, family_.qkv_parts);
+    }
+
+    // The weights for the keys and values of the encoder's output, of all layers, are one block.
+    // They form one matrix unless gaps for alignment separate them. Their gradients are the last
+    // ones of the layers'.
+    void memory_projections(const StackNames& stack) {
+        const std::int64_t d = config_.embedding_size;
+        const auto at = [&](Values values, std::int64_t layer) {
+            return ParameterPlace{Role::cross_kv, values, stack.kind, layer};
+        };
+        const std::string name = "encoder_attention.kv.";
+        for (std::int64_t i = 0; i < stack.layers; ++i)
+            add(at(Values::bias, i), stack.layer(i) + name + "bias", {2 * d}, {.parts = 2});
+        for (std::int64_t i = 0; i < stack.layers; ++i)
+            add(at(Values::weight, i), stack.layer(i) + name + "weight", {2 * d, d},
+                {.decay = WeightDecay::apply, .parts = 2, .initial = initial_.attention});
+        ++block_;
+    }
+
+    void linear(ParameterPlace place, const std::string& name, std::int64_t out, std::int64_t in,
+                const InitialValues& initial, int parts = 1) {
+        place.values = Values::bias;
+        add(place, name + ".bias", {out}, {.parts = parts});
+        place.values = Values::weight;
+        add(place, name + ".weight", {out, in},
+            {.decay = WeightDecay::apply, .parts = parts, .initial = initial});
+    }
+
+    void norm(ParameterPlace place, const std::string& name) {
+        place.values = Values::bias;
+        add(place, name + ".bias", {config_.embedding_size}, {});
+        place.values = Values::weight;
+        add(place, name + ".weight", {config_.embedding_size},
+            {.initial = {InitialValues::Kind::constant, 1}});
+    }
+
+    void add(const ParameterPlace& place, std::string name, std::vector<std::int64_t> shape,
+             const Properties& properties) {
+        rows_.push_back({place,
+                         {.name = std::move(name),
+                          .shape = std::move(shape),
+                          .block = block_,
+                          .decay = properties.decay,
+                          .parts = properties.parts,
+                          .tied = properties.tied,
+                          .initial = properties.initial}});
+    }
+
+    const ModelConfig& config_;
+    const bool before_;
+    const Architecture& family_;
+    const FirstValues initial_;
+    std::vector<ParameterRow> rows_;
+    int block_ = 0;
+};
+
+}  // namespace
+
+std::vector<ParameterRow> parameter_rows(const ModelConfig& config) { return Rows(config).make(); }
+
+}  // namespace lockstep::model
