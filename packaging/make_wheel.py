@@ -30,7 +30,8 @@ def version():
 def metadata():
     fields = email.message.Message()
     fields["Metadata-Version"] = "2.1"
-    fields["Name"] = "lockstep"
+    # PyPI has a package lockstep of somebody else.
+    fields["Name"] = "lockstep-train"
     fields["Version"] = version()
     fields["Summary"] = "Distributed training of transformers: one program, from a laptop to a Slurm cluster"
     fields["License"] = "Apache-2.0"
@@ -39,7 +40,8 @@ def metadata():
     fields["Requires-Dist"] = "h5py; extra == 'data'"
     fields["Provides-Extra"] = "data"
     fields["Description-Content-Type"] = "text/markdown"
-    fields.set_payload((ROOT / "docs/python.md").read_text())
+    # Links lead from page to page of the documents.
+    fields.set_payload(re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", (ROOT / "docs/python.md").read_text()))
     return fields.as_string()
 
 
@@ -54,7 +56,7 @@ def contents(tree):
         if not path.is_file() or (path.is_symlink() and name.parts[0] != "lib"):
             continue
         yield f"lockstep/_dist/{name}", path.read_bytes(), bool(path.stat().st_mode & stat.S_IXUSR)
-    info = f"lockstep-{version()}.dist-info"
+    info = f"lockstep_train-{version()}.dist-info"
     yield f"{info}/METADATA", metadata().encode(), False
     yield f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: lockstep\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode(), False
     lines = "".join(f"{name} = lockstep.command:{name}\n" for name in COMMANDS)
@@ -74,14 +76,14 @@ def main():
         sys.exit("usage: make_wheel.py TREE FOLDER, where TREE is what cmake/portable.sh made")
     tree, folder = (pathlib.Path(word) for word in sys.argv[1:])
     folder.mkdir(parents=True, exist_ok=True)
-    wheel = folder / f"lockstep-{version()}-{TAG}.whl"
+    wheel = folder / f"lockstep_train-{version()}-{TAG}.whl"
     lines = []
     with zipfile.ZipFile(wheel, "w") as archive:
         for name, content, executable in contents(tree):
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             lines.append(f"{name},sha256={digest},{len(content)}\n")
             add(archive, name, content, executable)
-        record = f"lockstep-{version()}.dist-info/RECORD"
+        record = f"lockstep_train-{version()}.dist-info/RECORD"
         add(archive, record, ("".join(lines) + f"{record},,\n").encode(), False)
     print(wheel)
 

@@ -10,6 +10,12 @@ _lockstep_options() {
               line = substr(line, RSTART + RLENGTH) } }'
 }
 
+# Offers paths, which bash then writes with a slash or a blank behind them, and with what its own words need.
+_lockstep_files() {
+    mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+    compopt -o filenames 2> /dev/null || true
+}
+
 _lockstep() {
     local program=("$1") first=1 current=${COMP_WORDS[COMP_CWORD]} options values i
     COMPREPLY=()
@@ -35,10 +41,10 @@ _lockstep() {
     case ${values--} in
         BOOL) mapfile -t COMPREPLY < <(compgen -W 'true false' -- "$current") ;;
         *\|*) mapfile -t COMPREPLY < <(compgen -W "${values//|/ }" -- "$current") ;;
-        DIR*) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-        *) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+        DIR*) _lockstep_files -d ;;
+        - | FILE* | PATH*) _lockstep_files -f ;;
     esac
 }
 
-complete -o filenames -F _lockstep lockstep train train_model multiprocessing_train mp_train distributed_train eval_model \
+complete -F _lockstep lockstep train train_model multiprocessing_train mp_train distributed_train eval_model \
     multiprocessing_eval mp_eval distributed_eval distributed_launch interactive self_chat display_model display_data build_dict

@@ -41,7 +41,7 @@ function __lockstep_complete
             string split '|' -- $values
         case 'DIR*'
             __fish_complete_directories $current ''
-        case '*'
+        case - 'FILE*' 'PATH*'
             __fish_complete_path $current
     end
 end

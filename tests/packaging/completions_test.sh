@@ -47,6 +47,7 @@ offers 'auto bf16 fp16 fp32' multiprocessing_train --precision ''
 offers 'false true' lockstep train --verbose ''
 offers 'folder' lockstep train --model-file ''
 offers 'file folder' lockstep checkpoint convert ''
+offers '' lockstep train --n-layers ''
 offers '-mf' lockstep checkpoint list -m
 offers '' lockstep nothing --o
 exit "$status"

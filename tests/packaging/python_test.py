@@ -4,9 +4,13 @@
 
     python_test.py LOCKSTEP
 """
+import contextlib
 import io
 import os
 import pathlib
+import pickle
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -47,11 +51,13 @@ class Package(unittest.TestCase):
         lines = lockstep.read_metrics(self.model)
         self.assertEqual([line["step"] for line in lines], [1, 2, 3])
         self.assertGreater(len(lockstep.read_metrics(self.model, "")), 0)
-        with open(self.model / "metrics.jsonl", "a") as file:
-            file.write('{"kind": "train", "st')
+        with open(self.model / "metrics.jsonl", "ab") as file:
+            file.write('{"kind": "train", "a\u2028": "ü'.encode()[:-1])
         self.assertEqual(len(lockstep.read_metrics(self.model)), 3, "half a line is left out")
         with self.assertRaisesRegex(lockstep.LockstepError, "cannot be read"):
             lockstep.read_metrics(self.folder / "nowhere")
+        with self.assertRaisesRegex(lockstep.LockstepError, "no lines of the kind 'trian'"):
+            lockstep.read_metrics(self.model, "trian")
 
     def test_rows_are_those_of_the_shards(self):
         data = lockstep.Dataset(self.folder / "data")
@@ -68,8 +74,12 @@ class Package(unittest.TestCase):
             np.testing.assert_array_equal(row.source, rows[number][0])
             np.testing.assert_array_equal(row.target, rows[number][1])
         np.testing.assert_array_equal(data[-1].target, rows[len(rows) - 1][1])
+        self.assertEqual(len(data[1:4]), 3)
         with self.assertRaises(IndexError):
             data[len(data)]
+        with self.assertRaises(ValueError):
+            data[0].target[:] = 0
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(data))[5].target, data[5].target)
         with self.assertRaisesRegex(lockstep.LockstepError, "has no split test; it has train"):
             lockstep.Dataset(self.folder / "data", "test")
 
@@ -117,6 +127,100 @@ class Package(unittest.TestCase):
                         num_epochs=1_000_000, **SMALL)
         self.assertIn(f"continuing after step {step}", output.getvalue())
 
+    def start(self, name, **options):
+        """Starts a run that ends only when it is stopped, and waits for two steps."""
+        run = lockstep.launch(self.folder / "data", self.folder / name, wait=False, output=None,
+                              num_epochs=1_000_000, **{**SMALL, **options})
+        while len(run.metrics()) < 2:
+            self.assertTrue(run.running, run.lines)
+            time.sleep(0.05)
+        return run
+
+    def has_checkpoint(self, name):
+        return any(path.name.startswith("step-") for path in (self.folder / name / "checkpoints").glob("*"))
+
+    def test_a_run_that_is_killed_is_told_as_such(self):
+        run = self.start("killed")
+        self.assertIn(run, lockstep.runs())
+        os.kill(run.pid, signal.SIGKILL)
+        with self.assertRaisesRegex(lockstep.LockstepError, "killed by signal 9 .SIGKILL."):
+            run.wait()
+        self.assertNotIn(run, lockstep.runs())
+
+    def test_a_failure_in_a_block_is_raised(self):
+        with self.assertRaisesRegex(lockstep.LockstepError, "nothing ends this run"):
+            with lockstep.launch(self.folder / "data", self.folder / "none", wait=False, output=None) as run:
+                while run.running:
+                    time.sleep(0.05)
+
+    def test_a_run_ends_with_python(self):
+        for number in (signal.SIGKILL, signal.SIGTERM, None):
+            name = f"alone-{number}"
+            script = ("import lockstep, sys, time\n"
+                      f"run = lockstep.launch({str(self.folder / 'data')!r}, {str(self.folder / name)!r}, wait=False,\n"
+                      f"                      output=None, num_epochs=1000000, **{SMALL!r})\n"
+                      "while len(run.metrics()) < 2: time.sleep(0.05)\n"
+                      "print(run.pid, flush=True)\n" + ("" if number is None else "time.sleep(600)\n"))
+            with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True,
+                                  env={**os.environ, "PYTHONPATH": str(ROOT / "packaging/python")}) as python:
+                pid = int(python.stdout.readline())
+                if number is not None:
+                    python.send_signal(number)
+                python.wait()
+            while pathlib.Path(f"/proc/{pid}/stat").exists() and "Z" not in pathlib.Path(f"/proc/{pid}/stat").read_text():
+                time.sleep(0.05)
+            self.assertTrue(self.has_checkpoint(name), name)
+
+    def test_an_interrupted_call_ends_its_program_in_order(self):
+        class Interrupted(Exception):
+            pass
+
+        def interrupt(*_):
+            raise Interrupted
+
+        script = f"while ! [ -s {self.folder}/inter/metrics.jsonl ]; do sleep 0.05; done; kill -USR1 {os.getpid()}"
+        signal.signal(signal.SIGUSR1, interrupt)
+        with subprocess.Popen(["sh", "-c", script]), self.assertRaises(Interrupted):
+            lockstep.run(["train", "--data", self.folder / "data", "-mf", self.folder / "inter", "--num-epochs", 1_000_000,
+                          "--embedding-size", 16, "--n-layers", 1, "--ffn-size", 16, "--log-every-n-steps", 1])
+        self.assertTrue(self.has_checkpoint("inter"))
+
+    def test_output_goes_where_stdout_is(self):
+        caught = io.StringIO()
+        with contextlib.redirect_stdout(caught):
+            lockstep.launch(self.folder / "data", self.folder / "shown", max_train_steps=1, **SMALL)
+        self.assertIn("training ended", caught.getvalue())
+        ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+        for steps in (1, 2):  # A continued run names its folder.
+            lockstep.launch(self.folder / "data", self.folder / "sh\u00f6wn", max_train_steps=steps, output=ascii_only,
+                            **SMALL)
+        self.assertIn(b"sh\\xf6wn", ascii_only.buffer.getvalue())
+        with self.assertRaisesRegex(lockstep.LockstepError, "output is 'log.txt'"):
+            lockstep.launch(self.folder / "data", self.folder / "none", output="log.txt", max_train_steps=1)
+        self.assertFalse((self.folder / "none").exists())
+
+    def test_values_without_a_form_are_refused(self):
+        for wrong in (None, b"x", {1}, "a\0b"):
+            with self.assertRaisesRegex(lockstep.LockstepError, "is no value of an option"):
+                lockstep.run(["train", "--data", wrong])
+        with self.assertRaisesRegex(lockstep.LockstepError, "give a list"):
+            lockstep.run("train --help")
+        with self.assertRaisesRegex(lockstep.LockstepError, "give a list"):
+            lockstep.generate(self.model, "hello")
+
+    def test_the_program_is_found_without_numpy_and_not_taken_for_the_command(self):
+        own = self.folder / "bin"
+        own.mkdir()
+        (own / "lockstep").write_text("#!/bin/sh\n# from lockstep.command import lockstep\n")
+        (own / "lockstep").chmod(0o755)
+        environment = {key: value for key, value in os.environ.items() if key != "LOCKSTEP_PROGRAM"}
+        environment.update(PYTHONPATH=str(ROOT / "packaging/python"), PATH=f"{own}:/usr/bin:/bin")
+        script = "import sys; sys.modules['numpy'] = None; import lockstep; lockstep.run(['--version'])"
+        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+        self.assertIn("lockstep on PATH is not found", done.stderr)
+        environment["PATH"] += ":" + str(pathlib.Path(os.environ["LOCKSTEP_PROGRAM"]).parent)
+        subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+
     def test_rows_of_python_are_those_of_prepare(self):
         rows = [("Good morrow.", "How now?"), {"prompt": "Two\nlines\t\u2028ü", "completion": "yes, so"},
                 {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"},
@@ -138,7 +242,7 @@ class Package(unittest.TestCase):
         self.assertFalse((self.folder / "wrong").exists())
 
     def test_replies(self):
-        replies = lockstep.generate(self.model, ["hello", "two\nlines", "ümläut"], max_length=3, threads=1)
+        replies = lockstep.generate(self.model, ["hello", "two\nlines", "ümläut\u2028\u0085"], max_length=3, threads=1)
         self.assertEqual(len(replies), 3)
         with self.assertRaisesRegex(lockstep.LockstepError, "nowhere"):
             lockstep.generate(self.folder / "nowhere", ["hello"])

@@ -29,5 +29,5 @@ assert len(lockstep.generate("model", ["hello", "two\nlines"], max_length=4, thr
 assert lockstep.Dataset("data")[0].target.size > 0
 ' || wrong "the package of Python"
 ! "$bin/python" -m lockstep train --data nowhere > log 2>&1 || wrong "data that is missing is taken"
-"$bin/python" -m pip uninstall --quiet --yes lockstep
+"$bin/python" -m pip uninstall --quiet --yes lockstep-train
 [ -z "$(find "$scratch/an environment" -path '*lockstep*' ! -name '__pycache__' -type f)" ] || wrong "files stay behind"

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of prepared data as NumPy arrays."""
 
+from __future__ import annotations
+
 import importlib
 import json
 import os
 import pathlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,51 +30,68 @@ def _h5py() -> Any:
         raise LockstepError("lockstep.Dataset needs h5py: pip install h5py") from None
 
 
-class Dataset(Sequence[Row]):
-    """The rows of a split, in the order of the text. It can be given to a DataLoader of PyTorch as it is.
+class Dataset:
+    """The rows of a split, in the order of the text, as a DataLoader of PyTorch takes them with a `collate_fn`.
 
-    Each shard's tokens are read once and kept; a row is a view into them. Needs h5py.
+    Each shard's tokens are read once and kept; a row is a view into them, which cannot be written to. Needs h5py.
     """
 
-    def __init__(self, folder: "str | os.PathLike[str]", split: str = "train") -> None:
-        self._h5py = _h5py()
+    def __init__(self, folder: str | os.PathLike[str], split: str = "train") -> None:
+        _h5py()
         path = pathlib.Path(folder) / "dataset.json"
+        self.folder, self.split = pathlib.Path(folder).absolute(), split
         try:
             described = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            splits = {entry["name"]: entry for entry in described["splits"]}
+            if split not in splits:
+                raise LockstepError(f"{folder}: has no split {split}; it has {', '.join(splits)}")
+            self._rows = int(splits[split]["rows"])
+            self._block = int(described["rows_per_block"])
+            self._files = [str(entry["file"]) for entry in splits[split]["shards"]]
+            if self._rows < 0 or self._block < 1 or not self._files:
+                raise ValueError("there is a count that no data set has")
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise LockstepError(f"{path}: is no description of prepared data ({error})") from None
-        splits = {entry["name"]: entry for entry in described["splits"]}
-        if split not in splits:
-            raise LockstepError(f"{folder}: has no split {split}; it has {', '.join(splits)}")
-        self.folder, self.split = pathlib.Path(folder), split
-        self._rows = int(splits[split]["rows"])
-        self._block = int(described["rows_per_block"])
-        self._files = [entry["file"] for entry in splits[split]["shards"]]
         self._shards: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
 
     def _shard(self, number: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         if number not in self._shards:
             path = self.folder / self._files[number]
             try:
-                with self._h5py.File(path, "r") as file:
-                    self._shards[number] = (file["tokens"][:], file["offsets"][:])
+                with _h5py().File(path, "r") as file:
+                    tokens, offsets = file["tokens"][:], file["offsets"][:]
             except (OSError, KeyError) as error:
                 raise LockstepError(f"{path}: cannot be read ({error}); "
                                     f"lockstep inspect {self.folder} --verify tells more") from None
+            tokens.setflags(write=False)
+            self._shards[number] = (tokens, offsets)
         return self._shards[number]
 
     def __len__(self) -> int:
         return self._rows
 
-    def __getitem__(self, index: int) -> Row:  # type: ignore[override]
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self._row(row) for row in range(*index.indices(self._rows))]
+        return self._row(index)
+
+    def _row(self, index: int) -> Row:
         row = index + self._rows if index < 0 else index
         if not 0 <= row < self._rows:
             raise IndexError(f"row {index} of {self._rows}")
         block, place = divmod(row, self._block)
         tokens, offsets = self._shard(block % len(self._files))
         at = 2 * (block // len(self._files) * self._block + place)
+        if at + 2 >= len(offsets):
+            raise LockstepError(f"{self.folder}: row {row} is missing; lockstep inspect {self.folder} --verify tells more")
         begin, middle, end = (int(offsets[at + i]) for i in range(3))
         return Row(tokens[begin:middle], tokens[middle:end])
 
     def __iter__(self) -> Iterator[Row]:
-        return (self[row] for row in range(self._rows))
+        return (self._row(row) for row in range(self._rows))

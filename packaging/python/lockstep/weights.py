@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run writes into its model folder: metrics and weights."""
+"""The weights of a model folder."""
+
+from __future__ import annotations
 
 import json
 import os
@@ -15,28 +17,6 @@ _DTYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8", "I64": "<i8"
            "U8": "u1", "BOOL": "?"}
 
 
-def read_metrics(model_file: "str | os.PathLike[str]", kind: str = "train") -> list[dict[str, Any]]:
-    """Returns the lines of `metrics.jsonl` of that kind (`train`, `valid`, `test`), or all if it is empty.
-
-    `pandas.DataFrame(read_metrics("MODEL"))` is a table. A line that a running program has not yet written whole is
-    left out.
-    """
-    path = pathlib.Path(model_file) / "metrics.jsonl"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise LockstepError(f"{path}: cannot be read ({error.strerror}); give the folder of --model-file") from None
-    found = []
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        if not line.endswith("\n"):
-            break
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            raise LockstepError(f"{path}:{number}: is no line of metrics") from None
-    return [line for line in found if not kind or line.get("kind") == kind]
-
-
 def _weights_file(folder: pathlib.Path, checkpoint: str | None) -> pathlib.Path:
     if checkpoint is not None:
         return folder / "checkpoints" / checkpoint / "model.safetensors"
@@ -49,7 +29,7 @@ def _weights_file(folder: pathlib.Path, checkpoint: str | None) -> pathlib.Path:
     return whole[-1]
 
 
-def load(model_file: "str | os.PathLike[str]", checkpoint: str | None = None) -> dict[str, npt.NDArray[Any]]:
+def load(model_file: str | os.PathLike[str], checkpoint: str | None = None) -> dict[str, npt.NDArray[Any]]:
     """Returns the weights by their names: the best ones, else the newest checkpoint's, else `checkpoint`'s ("step-00000150").
 
     Arrays lie in the file and are read as they are touched; those of bfloat16 are copied to float32.
@@ -58,15 +38,19 @@ def load(model_file: "str | os.PathLike[str]", checkpoint: str | None = None) ->
     try:
         stored = np.memmap(path, dtype=np.uint8, mode="r")
         header_bytes = int.from_bytes(bytes(stored[:8]), "little")
+        if header_bytes > len(stored) - 8:
+            raise ValueError("its header is longer than the file")
         header = json.loads(bytes(stored[8:8 + header_bytes]))
         tensors = {name: (entry["dtype"], entry["shape"], entry["data_offsets"])
                    for name, entry in header.items() if name != "__metadata__"}
         found: dict[str, npt.NDArray[Any]] = {}
         for name, (kind, shape, (begin, end)) in tensors.items():
+            if not 0 <= begin <= end <= len(stored) - 8 - header_bytes or any(size < 0 for size in shape):
+                raise ValueError(f"{name} lies outside of the file")
             values = stored[8 + header_bytes + begin:8 + header_bytes + end].view(_DTYPES[kind]).reshape(shape)
             found[name] = (values.astype(np.uint32) << 16).view(np.float32) if kind == "BF16" else values
         return found
     except OSError as error:
         raise LockstepError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LockstepError(f"{path}: is no whole safetensors file ({error})") from None
