@@ -35,6 +35,7 @@ lockstep_floor(model
     model_decoding
     model_devices)
 lockstep_floor(data
+    data_patterns
     data_text
     data_hdf5
     data_storage
