@@ -87,6 +87,28 @@ OLD_MANIFEST = {'format_version': 1, 'files': {name: {'bytes': 100, 'xxh3': '012
 STATE = {'format_version': 2, 'trainer': TRAINER, 'versions': {'lockstep': '0.1.0'},
          'options': {'values': {'batchsize': '8', 'data': 'DATA'}, 'config': 'batchsize = 8\n'}}
 TOKENIZER = {'tokenizer': 're', 'file': 'dictionary.txt', 'letter_case': 'lower', 'hash': '0123456789abcdef'}
+PIECES = ['<unk>', '<s>', '</s>', '\u2581', 't', 'h', 'e', 'th', 'the', '\u2581the', '<0xE2>', '<0x82>', '<0xAC>', '\u0120', '\u0120t', '\u00e2', '\u0124', '\u00ac']
+BPE = {'type': 'BPE', 'dropout': None, 'unk_token': None, 'continuing_subword_prefix': '', 'end_of_word_suffix': '', 'fuse_unk': False,
+       'byte_fallback': False, 'ignore_merges': False, 'vocab': {piece: id for id, piece in enumerate(PIECES)},
+       'merges': ['t h', 'th e', '\u2581 the', '\u0120 t']}
+ADDED = [{'id': id, 'content': piece, 'single_word': id == 18, 'lstrip': id == 18, 'rstrip': id == 19, 'normalized': id > 2, 'special': id < 3}
+         for id, piece in [*enumerate(PIECES[:3]), (18, 'cat'), (19, 'on')]]
+BYTE_LEVEL = {'type': 'ByteLevel', 'add_prefix_space': True, 'trim_offsets': True, 'use_regex': True}
+TEMPLATE = {'type': 'TemplateProcessing', 'single': [{'SpecialToken': {'id': '<s>', 'type_id': 0}}, {'Sequence': {'id': 'A', 'type_id': 0}}],
+            'pair': [], 'special_tokens': {'<s>': {'id': '<s>', 'ids': [1], 'tokens': ['<s>']}}}
+GPT2_LIKE = {'version': '1.0', 'truncation': None, 'padding': None, 'added_tokens': ADDED, 'normalizer': {'type': 'NFC'},
+             'pre_tokenizer': {'type': 'Sequence', 'pretokenizers': [
+                 {'type': 'Split', 'pattern': {'Regex': ' ?\\p{L}+|\\s+(?!\\S)'}, 'behavior': 'MergedWithNext', 'invert': True},
+                 {'type': 'Digits', 'individual_digits': True}, {'type': 'Punctuation', 'behavior': 'Contiguous'}, BYTE_LEVEL]},
+             'post_processor': {'type': 'Sequence', 'processors': [BYTE_LEVEL, TEMPLATE]}, 'decoder': BYTE_LEVEL,
+             'model': {**BPE, 'ignore_merges': True}}
+LLAMA_LIKE = {**GPT2_LIKE, 'pre_tokenizer': {'type': 'Metaspace', 'replacement': '\u2581', 'prepend_scheme': 'first', 'split': False},
+              'normalizer': {'type': 'Sequence', 'normalizers': [{'type': 'Prepend', 'prepend': '\u2581'},
+                                                                 {'type': 'Replace', 'pattern': {'String': ' '}, 'content': '\u2581'}]},
+              'post_processor': {'type': 'RobertaProcessing', 'sep': ['</s>', 2], 'cls': ['<s>', 1], 'trim_offsets': True, 'add_prefix_space': True},
+              'decoder': {'type': 'Sequence', 'decoders': [{'type': 'Replace', 'pattern': {'String': '\u2581'}, 'content': ' '}, {'type': 'ByteFallback'},
+                                                           {'type': 'Fuse'}, {'type': 'Strip', 'content': ' ', 'start': 1, 'stop': 0}]},
+              'model': {**BPE, 'unk_token': '<unk>', 'fuse_unk': True, 'byte_fallback': True, 'merges': [merge.split() for merge in BPE['merges']]}}
 SLURM = ('SLURM_JOB_ID=12\nSLURM_STEP_ID=0\nSLURM_PROCID=1\nSLURM_LOCALID=1\nSLURM_NTASKS=4\nSLURM_STEP_NUM_TASKS=4\n'
          'SLURM_STEP_NODELIST=n[07-08]\nSLURM_STEP_TASKS_PER_NODE=2(x2)\nSLURM_NODEID=0\n')
 TORCHRUN = ('RANK=1\nWORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nMASTER_ADDR=n1\nMASTER_PORT=29500\n'
@@ -148,6 +170,8 @@ def corpus():
     yield 'messages', 'chat', line(MESSAGES) * 2
     yield 'parlai_text', 'compressed', gzip.compress(PARLAI.encode(), mtime=0)
     yield 'parlai_text', 'plain', PARLAI.encode()
+    yield 'pretrained_tokenizer', 'gpt2', pretty(GPT2_LIKE)
+    yield 'pretrained_tokenizer', 'llama', pretty(LLAMA_LIKE)
     yield 'rank_variables', 'mpi', OPEN_MPI.encode()
     yield 'rank_variables', 'pmix', (SLURM + 'PMIX_RANK=1\nPMIX_NAMESPACE=a\nSLURM_RESTART_COUNT=1\n').encode()
     yield 'rank_variables', 'slurm', SLURM.encode()

@@ -121,6 +121,7 @@ TEST_CASE("evaluation, replies and reports are written, or the program fails") {
     fails_on_a_full_disk("lockstep self_chat -d --max-length 2 --selfchat-max-turns 2" + model);
     fails_on_a_full_disk("lockstep inspect " + trained.data);
     fails_on_a_full_disk("lockstep display_data " + trained.data);
+    fails_on_a_full_disk("echo hello | lockstep tokenize" + model);
     fails_on_a_full_disk("lockstep report" + model);
     fails_on_a_full_disk("lockstep checkpoint list" + model);
     fails_on_a_full_disk("lockstep checkpoint verify" + model);
