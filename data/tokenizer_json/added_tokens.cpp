@@ -23,7 +23,8 @@ AddedToken read_token(const JsonPart& part) {
                      .lstrip = part.flag("lstrip").value_or(false),
                      .rstrip = part.flag("rstrip").value_or(false),
                      .normalized = part.flag("normalized").value_or(true),
-                     .special = part.flag("special").value_or(false)};
+                     .special = part.flag("special").value_or(false),
+                     .decoded = {}};
     if (token.content.empty()) part.refuse("\"content\" is empty");
     return token;
 }
