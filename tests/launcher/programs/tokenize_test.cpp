@@ -39,7 +39,7 @@ std::string ids_of(const Json& ids) {
 
 void refused(const std::string& line, const std::vector<std::string>& words,
              const std::string& input = "a\n") {
-    const auto run = run_line(line, {.standard_input = input});
+    const auto run = run_line(line, {input, {}, ""});
     CAPTURE(line);
     CAPTURE(run.out);
     CAPTURE(run.err);
@@ -72,7 +72,7 @@ TEST_CASE("lines become ids, with what belongs around them, and ids become lines
         split += ids_of(expected.value("split", expected["ids"]));
     }
     const auto answer = [&](const std::string& options) {
-        const auto run = run_line(folder.words + options, {.standard_input = lines});
+        const auto run = run_line(folder.words + options, {lines, {}, ""});
         CHECK(run.err == "");
         return run.out;
     };
@@ -85,7 +85,7 @@ TEST_CASE("lines become ids, with what belongs around them, and ids become lines
         run_line(program + (folder.scratch / "lines.txt") + " -mf " + folder.scratch.path()).out ==
         around);
     const std::string decode = folder.words + "--decode --skip-special-tokens false";
-    CHECK(run_line(decode, {.standard_input = ids}).out == lines);
+    CHECK(run_line(decode, {ids, {}, ""}).out == lines);
 }
 
 TEST_CASE("JSON holds ids, pieces and texts with line feeds") {
@@ -93,29 +93,27 @@ TEST_CASE("JSON holds ids, pieces and texts with line feeds") {
     const Json expected = golden("gpt2")["cases"][4];
     REQUIRE(expected["text"] == "hello\nworld\n");
     const std::string line = expected["text"].dump() + "\n";
-    auto run = run_line(folder.words + "--format jsonl --json", {.standard_input = line});
+    auto run = run_line(folder.words + "--format jsonl --json", {line, {}, ""});
     const Json answer = Json::parse(run.out);
     CHECK(answer["ids"] == expected["ids"]);
     CHECK(answer["pieces"].size() == expected["ids"].size());
     CHECK(answer["pieces"].back() == "\u010A");
-    CHECK(
-        run_line(folder.words + "--format jsonl", {.standard_input = R"({"text": "hello\nworld\n"})"
-                                                                     "\n"})
-            .out == ids_of(expected["ids"]));
-    CHECK(run_line(folder.words + "--format whole", {.standard_input = "hello\nworld\n"}).out ==
+    CHECK(run_line(folder.words + "--format jsonl", {R"({"text": "hello\nworld\n", {}, ""})"
+                                                     "\n"})
+              .out == ids_of(expected["ids"]));
+    CHECK(run_line(folder.words + "--format whole", {"hello\nworld\n", {}, ""}).out ==
           ids_of(expected["ids"]));
-    CHECK(run_line(folder.words + "--decode", {.standard_input = run.out}).out ==
-          "hello\\nworld\\n\n");
-    run = run_line(folder.words + "--decode --json", {.standard_input = run.out});
+    CHECK(run_line(folder.words + "--decode", {run.out, {}, ""}).out == "hello\\nworld\\n\n");
+    run = run_line(folder.words + "--decode --json", {run.out, {}, ""});
     CHECK(Json::parse(run.out)["text"] == "hello\nworld\n");
 }
 
 TEST_CASE("the tokenizer of prepared data") {
     const PreparedDialogues prepared;
     const std::string words = program + "-mf " + prepared.data;
-    const auto run = run_line(words, {.standard_input = "you and the\n"});
+    const auto run = run_line(words, {"you and the\n", {}, ""});
     CHECK(run.code == 0);
-    CHECK(run_line(words + " --decode", {.standard_input = run.out}).out == "you and the\n");
+    CHECK(run_line(words + " --decode", {run.out, {}, ""}).out == "you and the\n");
     refused(words + " --split-special-tokens", {"--split-special-tokens", prepared.data});
     refused(words + " --decode", {"standard input:1", "'99999'"}, "99999\n");
 }
@@ -125,8 +123,7 @@ TEST_CASE("what the file says of truncation is not followed, which is said once"
     Json file = golden("gpt2")["tokenizer"];
     file["truncation"] = {{"max_length", 2}};
     write_text(scratch / "tokenizer.json", file.dump());
-    const auto run =
-        run_line(program + "-mf " + scratch.path(), {.standard_input = "a b c d\na\n"});
+    const auto run = run_line(program + "-mf " + scratch.path(), {"a b c d\na\n", {}, ""});
     CHECK(run.code == 0);
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
     CHECK(run.err.find("\"truncation\" is not followed") != std::string::npos);
