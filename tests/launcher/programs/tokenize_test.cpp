@@ -98,8 +98,7 @@ TEST_CASE("JSON holds ids, pieces and texts with line feeds") {
     CHECK(answer["ids"] == expected["ids"]);
     CHECK(answer["pieces"].size() == expected["ids"].size());
     CHECK(answer["pieces"].back() == "\u010A");
-    CHECK(run_line(folder.words + "--format jsonl", {R"({"text": "hello\nworld\n", {}, ""})"
-                                                     "\n"})
+    CHECK(run_line(folder.words + "--format jsonl", {"{\"text\": \"hello\\nworld\\n\"}\n", {}, ""})
               .out == ids_of(expected["ids"]));
     CHECK(run_line(folder.words + "--format whole", {"hello\nworld\n", {}, ""}).out ==
           ids_of(expected["ids"]));
