@@ -12,6 +12,28 @@ constexpr std::uint64_t max_width = 1 << 20, max_layers = 1 << 12;
 
 }  // namespace
 
+namespace {
+
+void add_shape(OptionTable& table, RunConfig& config) {
+    model::ModelConfig& m = config.model;
+    table.integer("embedding-size,esz", m.embedding_size, "width of the model", 1, max_width);
+    table
+        .integer("n-layers,nl", config.n_layers, "encoder layers and decoder layers, each", 1,
+                 max_layers)
+        .in_place_of({"n-encoder-layers", "n-decoder-layers"});
+    table.integer("n-encoder-layers,nel", config.n_encoder_layers,
+                  "encoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
+    table.integer("n-decoder-layers,ndl", config.n_decoder_layers,
+                  "decoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
+    table.integer("ffn-size,hid", m.ffn_size, "width of the feed-forward layers", 1, max_width);
+    table.integer("n-heads", m.heads, "attention heads; divide the width", 1);
+    table.integer("n-positions", config.n_positions,
+                  "longest sequence (-1: the larger truncation, or 1024)", INT64_MIN,
+                  max_positions);
+}
+
+}  // namespace
+
 OptionTable model_table(RunConfig& config) {
     using model::EmbeddingScale;
     using model::Variant;
@@ -29,20 +51,7 @@ OptionTable model_table(RunConfig& config) {
         "activation", m.activation,
         {{"relu", kernels::Activation::relu}, {"gelu", kernels::Activation::gelu_erf}},
         "of the feed-forward layers (gpt2: its own gelu)");
-    table.integer("embedding-size,esz", m.embedding_size, "width of the model", 1, max_width);
-    table
-        .integer("n-layers,nl", config.n_layers, "encoder layers and decoder layers, each", 1,
-                 max_layers)
-        .in_place_of({"n-encoder-layers", "n-decoder-layers"});
-    table.integer("n-encoder-layers,nel", config.n_encoder_layers,
-                  "encoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
-    table.integer("n-decoder-layers,ndl", config.n_decoder_layers,
-                  "decoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
-    table.integer("ffn-size,hid", m.ffn_size, "width of the feed-forward layers", 1, max_width);
-    table.integer("n-heads", m.heads, "attention heads; divide the width", 1);
-    table.integer("n-positions", config.n_positions,
-                  "longest sequence (-1: the larger truncation, or 1024)", INT64_MIN,
-                  max_positions);
+    add_shape(table, config);
     table.rate("dropout", m.dropout, "on embeddings and on every sublayer's output")
         .with(Trait::updates);
     table.rate("attention-dropout", m.attention_dropout, "on attention probabilities")

@@ -81,6 +81,42 @@ OptionTable device_table(RunConfig& config) {
     return table;
 }
 
+namespace {
+
+void add_truncations(OptionTable& table, RunConfig& config) {
+    BatchConfig& b = config.batch;
+    table
+        .integer("truncate,tr", b.truncate, "longest context and label (-1: --n-positions)",
+                 INT64_MIN, max_positions)
+        .with(Trait::updates)
+        .in_place_of({"text-truncate", "label-truncate"});
+    table
+        .integer("text-truncate", b.text_truncate, "longest context (-1: --truncate)", INT64_MIN,
+                 max_positions)
+        .with(Trait::updates, Trait::model)
+        .yielding_to({"truncate"});
+    table
+        .integer("label-truncate", b.label_truncate, "longest label with its end (-1: --truncate)",
+                 INT64_MIN, max_positions)
+        .with(Trait::updates, Trait::model)
+        .yielding_to({"truncate"});
+}
+
+void add_lanes(OptionTable& table, RunConfig& config) {
+    BatchConfig& b = config.batch;
+    table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1, max_lanes)
+        .with(Trait::updates);
+    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0, max_threads)
+        .on_each_rank("hosts have different numbers of cores; batches do not depend on it");
+    table
+        .integer("logical-shards", b.logical_shards,
+                 "lanes of the run (-1: ranks x --update-freq at its first start)", INT64_MIN,
+                 max_lanes)
+        .with(Trait::launch);
+}
+
+}  // namespace
+
 OptionTable batch_table(RunConfig& config) {
     using data::Dynamic;
     BatchConfig& b = config.batch;
@@ -116,30 +152,8 @@ OptionTable batch_table(RunConfig& config) {
                  INT64_MIN, max_rows)
         .with(Trait::updates, Trait::model)
         .yielding_to({"batchsize", "eval-batchsize", "dynamic-batching", "eval-dynamic-batching"});
-    table
-        .integer("truncate,tr", b.truncate, "longest context and label (-1: --n-positions)",
-                 INT64_MIN, max_positions)
-        .with(Trait::updates)
-        .in_place_of({"text-truncate", "label-truncate"});
-    table
-        .integer("text-truncate", b.text_truncate, "longest context (-1: --truncate)", INT64_MIN,
-                 max_positions)
-        .with(Trait::updates, Trait::model)
-        .yielding_to({"truncate"});
-    table
-        .integer("label-truncate", b.label_truncate, "longest label with its end (-1: --truncate)",
-                 INT64_MIN, max_positions)
-        .with(Trait::updates, Trait::model)
-        .yielding_to({"truncate"});
-    table.integer("update-freq", b.update_freq, "micro-batches per rank and update", 1, max_lanes)
-        .with(Trait::updates);
-    table.integer("num-workers", b.num_workers, "threads that build batches ahead", 0, max_threads)
-        .on_each_rank("hosts have different numbers of cores; batches do not depend on it");
-    table
-        .integer("logical-shards", b.logical_shards,
-                 "lanes of the run (-1: ranks x --update-freq at its first start)", INT64_MIN,
-                 max_lanes)
-        .with(Trait::launch);
+    add_truncations(table, config);
+    add_lanes(table, config);
     return table;
 }
 
@@ -174,21 +188,9 @@ OptionTable generation_table(RunConfig& config) {
     return table;
 }
 
-OptionTable place_table(RunConfig& config) {
-    OptionTable table("Ranks");
-    table
-        .integer("distributed-world-size,world-size", config.world_size,
-                 "number of ranks (multiprocessing programs: -1 is one per GPU, else one per core)",
-                 std::numeric_limits<std::int64_t>::min(), comm::max_ranks)
-        .on_each_rank("ranks with other numbers do not meet")
-        .with(Trait::launch);
-    table
-        .integer("max-restarts", config.max_restarts,
-                 "how often multiprocessing_train starts all ranks again, from the last "
-                 "checkpoint, when one has failed",
-                 0)
-        .on_each_rank("it is read by what starts the ranks")
-        .with(Trait::launch);
+namespace {
+
+void add_meeting_place(OptionTable& table, RunConfig& config) {
     table.integer("rank", config.rank, "this rank, with --world-size, --master-addr, --master-port")
         .on_each_rank(place)
         .with(Trait::launch);
@@ -208,6 +210,26 @@ OptionTable place_table(RunConfig& config) {
                  "have a --master-port of their own, and the store begins at the next)")
         .on_each_rank(place)
         .with(Trait::launch);
+}
+
+}  // namespace
+
+OptionTable place_table(RunConfig& config) {
+    OptionTable table("Ranks");
+    table
+        .integer("distributed-world-size,world-size", config.world_size,
+                 "number of ranks (multiprocessing programs: -1 is one per GPU, else one per core)",
+                 std::numeric_limits<std::int64_t>::min(), comm::max_ranks)
+        .on_each_rank("ranks with other numbers do not meet")
+        .with(Trait::launch);
+    table
+        .integer("max-restarts", config.max_restarts,
+                 "how often multiprocessing_train starts all ranks again, from the last "
+                 "checkpoint, when one has failed",
+                 0)
+        .on_each_rank("it is read by what starts the ranks")
+        .with(Trait::launch);
+    add_meeting_place(table, config);
     table
         .choice<comm::Backend>("backend", config.comm.backend,
                                {{"auto", comm::Backend::automatic},

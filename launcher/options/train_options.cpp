@@ -53,6 +53,31 @@ std::string metric_words(const std::string& between) {
 
 }  // namespace
 
+namespace {
+
+void add_adafactor(OptionTable& table, RunConfig& config) {
+    train::OptimizerOptions& o = config.train.optimizer;
+    table
+        .add("adafactor-eps", Arity::one, "E1,E2",
+             "of adafactor: added to the squared gradients; smallest root mean square of weights "
+             "that scales the rate",
+             pair_word(o.adafactor_eps1, o.adafactor_eps2),
+             [&o](const auto& given) { read_adafactor_eps(given.front(), o); })
+        .with(Trait::updates);
+    table
+        .flag("adafactor-scale-parameter", o.adafactor_scale_parameter,
+              "adafactor's rate is times the root mean square of each matrix's or vector's "
+              "weights (default: as --adafactor-relative-step)")
+        .with(Trait::updates);
+    table
+        .flag("adafactor-relative-step", o.adafactor_relative_step,
+              "adafactor's rate is min(0.01, 1 / sqrt(update)); --learningrate and schedules are "
+              "refused")
+        .with(Trait::updates);
+}
+
+}  // namespace
+
 OptionTable optimizer_table(RunConfig& config) {
     using train::OptimizerKind;
     train::OptimizerOptions& o = config.train.optimizer;
@@ -84,23 +109,7 @@ OptionTable optimizer_table(RunConfig& config) {
     table.flag("nesterov", o.nesterov, "sgd's momentum is Nesterov's").with(Trait::updates);
     table.number_from_0("weight-decay,wdecay", o.weight_decay, "not on biases and norms")
         .with(Trait::updates);
-    table
-        .add("adafactor-eps", Arity::one, "E1,E2",
-             "of adafactor: added to the squared gradients; smallest root mean square of weights "
-             "that scales the rate",
-             pair_word(o.adafactor_eps1, o.adafactor_eps2),
-             [&o](const auto& given) { read_adafactor_eps(given.front(), o); })
-        .with(Trait::updates);
-    table
-        .flag("adafactor-scale-parameter", o.adafactor_scale_parameter,
-              "adafactor's rate is times the root mean square of each matrix's or vector's "
-              "weights (default: as --adafactor-relative-step)")
-        .with(Trait::updates);
-    table
-        .flag("adafactor-relative-step", o.adafactor_relative_step,
-              "adafactor's rate is min(0.01, 1 / sqrt(update)); --learningrate and schedules are "
-              "refused")
-        .with(Trait::updates);
+    add_adafactor(table, config);
     table.choice<Fp16Kind>("fp16-impl", config.gpu.fp16,
                            {{"safe", Fp16Kind::safe}, {"mem_efficient", Fp16Kind::mem_efficient}},
                            "mem_efficient: fp16 without fp32 weights beside it");
@@ -109,21 +118,10 @@ OptionTable optimizer_table(RunConfig& config) {
     return table;
 }
 
-OptionTable schedule_table(RunConfig& config) {
-    using train::ScheduleKind;
+namespace {
+
+void add_warmup(OptionTable& table, RunConfig& config) {
     train::ScheduleOptions& s = config.train.schedule;
-    OptionTable table("Learning rate schedule");
-    table
-        .choice<ScheduleKind>("lr-scheduler", s.kind,
-                              {{"none", ScheduleKind::none},
-                               {"fixed", ScheduleKind::fixed},
-                               {"linear", ScheduleKind::linear},
-                               {"cosine", ScheduleKind::cosine},
-                               {"invsqrt", ScheduleKind::invsqrt},
-                               {"reduceonplateau", ScheduleKind::reduceonplateau}},
-                              "how the learning rate falls; linear and cosine end with "
-                              "--max-train-steps or else --num-epochs")
-        .with(Trait::updates, Trait::decays);
     table.integer("warmup-updates", s.warmup_updates, "updates of linear warm-up (<= 0: none)")
         .with(Trait::updates)
         .in_place_of({"warmup-ratio"});
@@ -144,6 +142,26 @@ OptionTable schedule_table(RunConfig& config) {
         .number_from_0("warmup-rate", s.warmup_rate,
                        "first learning rate, as a share of the highest")
         .with(Trait::updates);
+}
+
+}  // namespace
+
+OptionTable schedule_table(RunConfig& config) {
+    using train::ScheduleKind;
+    train::ScheduleOptions& s = config.train.schedule;
+    OptionTable table("Learning rate schedule");
+    table
+        .choice<ScheduleKind>("lr-scheduler", s.kind,
+                              {{"none", ScheduleKind::none},
+                               {"fixed", ScheduleKind::fixed},
+                               {"linear", ScheduleKind::linear},
+                               {"cosine", ScheduleKind::cosine},
+                               {"invsqrt", ScheduleKind::invsqrt},
+                               {"reduceonplateau", ScheduleKind::reduceonplateau}},
+                              "how the learning rate falls; linear and cosine end with "
+                              "--max-train-steps or else --num-epochs")
+        .with(Trait::updates, Trait::decays);
+    add_warmup(table, config);
     table
         .integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
                  "gamma of invsqrt: sqrt(gamma / (gamma + updates since the warm-up)) "
@@ -198,21 +216,10 @@ OptionTable length_table(RunConfig& config) {
     return table;
 }
 
-OptionTable validation_table(RunConfig& config) {
+namespace {
+
+void add_metric(OptionTable& table, RunConfig& config) {
     train::ValidationOptions& v = config.train.validation;
-    OptionTable table("Validation");
-    table.number("validation-every-n-epochs,veps", v.every_n_epochs,
-                 "epochs between validations (-1: off)");
-    table.integer("validation-every-n-steps,vstep", v.every_n_steps,
-                  "updates between validations (-1: off)");
-    table.number("validation-every-n-secs,vtim", v.every_n_secs,
-                 "seconds between validations (-1: off)");
-    table.integer("validation-max-exs,vme", v.max_examples, "rows of a validation (-1: all)")
-        .with(Trait::metric);
-    table
-        .integer("validation-patience,vp", v.patience,
-                 "validations without a better one before training ends (<= 0: no limit)")
-        .with(Trait::limit);
     table
         .add("validation-metric,vmt", Arity::one, "[NAME/]METRIC",
              "what decides which model is best: " + metric_words(", ") +
@@ -244,6 +251,26 @@ OptionTable validation_table(RunConfig& config) {
                  }
              })
         .with(Trait::metric);
+}
+
+}  // namespace
+
+OptionTable validation_table(RunConfig& config) {
+    train::ValidationOptions& v = config.train.validation;
+    OptionTable table("Validation");
+    table.number("validation-every-n-epochs,veps", v.every_n_epochs,
+                 "epochs between validations (-1: off)");
+    table.integer("validation-every-n-steps,vstep", v.every_n_steps,
+                  "updates between validations (-1: off)");
+    table.number("validation-every-n-secs,vtim", v.every_n_secs,
+                 "seconds between validations (-1: off)");
+    table.integer("validation-max-exs,vme", v.max_examples, "rows of a validation (-1: all)")
+        .with(Trait::metric);
+    table
+        .integer("validation-patience,vp", v.patience,
+                 "validations without a better one before training ends (<= 0: no limit)")
+        .with(Trait::limit);
+    add_metric(table, config);
     table
         .add("validation-cutoff,vcut", Arity::one, "X", "training ends once the metric is as good",
              v.has_cutoff ? number_word(v.cutoff) : "",
