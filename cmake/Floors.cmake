@@ -37,6 +37,8 @@ lockstep_floor(model
 lockstep_floor(data
     data_patterns
     data_text
+    data_bpe
+    data_tokenizer_json
     data_hdf5
     data_storage
     data_writing
