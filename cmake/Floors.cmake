@@ -35,7 +35,10 @@ lockstep_floor(model
     model_decoding
     model_devices)
 lockstep_floor(data
+    data_patterns
     data_text
+    data_bpe
+    data_tokenizer_json
     data_hdf5
     data_storage
     data_writing

@@ -14,6 +14,7 @@ constexpr std::array names{
     ProgramName{"build_dict", "the dictionary alone, as ParlAI's build_dict"},
     ProgramName{"display_data", "the first rows of prepared data: contexts and labels", "dd"},
     ProgramName{"inspect", "counts, lengths and sample rows of prepared data"},
+    ProgramName{"tokenize", "texts to the ids of tokens, and back"},
     ProgramName{"train", "train on this machine as one rank", "train_model tm"},
     ProgramName{"distributed_train", "one rank of a job that srun, mpirun or a launcher started"},
     ProgramName{"multiprocessing_train", "train on this machine with several ranks", "mp_train"},

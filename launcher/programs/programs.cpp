@@ -23,6 +23,7 @@ constexpr std::array programs{
     Program{"build_dict", build_dict_program},
     Program{"display_data", display_data_program, Load::light, Output::only_answer},
     Program{"inspect", inspect_program, Load::light, Output::only_answer},
+    Program{"tokenize", tokenize_program, Load::light, Output::only_answer},
     Program{"train", train_program, Load::computes, Output::log},
     Program{"distributed_train", distributed_train_program, Load::computes, Output::log},
     Program{"multiprocessing_train", multiprocessing_train_program, Load::light, Output::log},

@@ -35,6 +35,7 @@ int prepare_program(const std::vector<std::string>& args);
 int build_dict_program(const std::vector<std::string>& args);
 int inspect_program(const std::vector<std::string>& args);
 int display_data_program(const std::vector<std::string>& args);
+int tokenize_program(const std::vector<std::string>& args);
 int train_program(const std::vector<std::string>& args);
 int distributed_train_program(const std::vector<std::string>& args);
 int multiprocessing_train_program(const std::vector<std::string>& args);
