@@ -16,9 +16,12 @@ import argparse
 import base64
 import json
 import pathlib
+import shutil
 import struct
 import sys
 
+FOREIGN_FILES = ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt",
+                 "chat_template.jinja", "generation_config.json"]
 SPECIALS = ["__null__", "__start__", "__end__", "__unk__"]
 LINE_FEED = "<0x0A>"
 BLANK = "\u2581"
@@ -180,6 +183,17 @@ def of_dictionary(text, lower):
                       "model": {"type": "WordLevel", "vocab": ids, "unk_token": SPECIALS[3]}, "decoder": None}
 
 
+def description_path(folder):
+    """Returns the file in which Lockstep describes the folder's tokenizer."""
+    foreign = folder / "lockstep_tokenizer.json"
+    return foreign if foreign.exists() else folder / "tokenizer.json"
+
+
+def is_foreign(description):
+    """Tells whether the tokenizer came from transformers. Then its files lie in the folder as they were."""
+    return description.get("tokenizer") == "huggingface"
+
+
 def tokenizer_of(folder):
     """Returns the special tokens, and the contents of tokenizer.json."""
     description = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
@@ -199,6 +213,12 @@ def config_of(specials, n_positions):
 
 def write(folder, out, n_positions=None):
     """Writes both files for the tokenizer of `folder`. Throws Unsupported before it writes."""
+    if is_foreign(json.loads(description_path(folder).read_text(encoding="utf-8"))):
+        out.mkdir(parents=True, exist_ok=True)
+        for name in FOREIGN_FILES:
+            if (folder / name).exists():
+                shutil.copy(folder / name, out / name)
+        return
     specials, tokenizer = tokenizer_of(folder)
     out.mkdir(parents=True, exist_ok=True)
     (out / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -4,9 +4,10 @@
 
     weights_from_hf.py MODEL DATA OUT
 
-MODEL is a folder with config.json and model.safetensors, DATA what `lockstep prepare` wrote. GPT-2's own tokenizer is not
-supported, and Lockstep's special tokens have places of their own, so that layers and positions are taken over while the
-table of embeddings starts anew, for the dictionary of DATA. Only what weights_to_hf.py made keeps its table, too.
+MODEL is a folder with config.json and model.safetensors, DATA what `lockstep prepare` wrote with a dictionary of its own. Layers
+and positions are taken over while the table of embeddings starts anew, for the dictionary of DATA. Only what weights_to_hf.py
+made keeps its table, too. With the tokenizer of MODEL no conversion is needed: `lockstep prepare --like MODEL`, `train
+--init-model MODEL`.
 
     pip install numpy safetensors
 """
@@ -67,6 +68,8 @@ def run(model, data, out):
 
     if out.exists():
         raise Refused(f"{out}: is there already; name a new folder")
+    if (data / "lockstep_tokenizer.json").exists():
+        raise Refused(f"{data}: has a tokenizer from transformers; its model needs no conversion: train --init-model {model}")
     theirs = read_json(model / "config.json")
     tokenizer, vocabulary = read_json(data / "tokenizer.json"), read_json(data / "dataset.json")["vocabulary"]
     config = config_of(theirs, vocabulary, tokenizer["hash"])

@@ -5,7 +5,8 @@
     weights_to_hf.py FOLDER OUT
 
 Writes config.json and model.safetensors for GPT2LMHeadModel.from_pretrained(OUT), tokenizer.json and tokenizer_config.json for
-AutoTokenizer.from_pretrained(OUT), and Lockstep's own dictionary beside them. transformers is not needed, but these are:
+AutoTokenizer.from_pretrained(OUT), and Lockstep's own dictionary beside them. The tokenizer of a model that came from transformers
+goes back byte for byte. transformers is not needed, but these are:
 
     pip install numpy safetensors
 """
@@ -59,7 +60,8 @@ def read_json(path):
     return content
 
 
-def config_of(config):
+def config_of(config, special):
+    ends = special["ends"]
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -75,9 +77,9 @@ def config_of(config):
         "attn_pdrop": config["attention_dropout"],
         "layer_norm_epsilon": 1e-5,
         "tie_word_embeddings": True,
-        "pad_token_id": 0,
-        "bos_token_id": 1,
-        "eos_token_id": 2,
+        "pad_token_id": special["null"],
+        "bos_token_id": special["begin"] if special["start"] is None else special["start"],
+        "eos_token_id": ends[0] if len(ends) == 1 else ends,
         "lockstep_dictionary_hash": config["dictionary_hash"],
     }
 
@@ -86,7 +88,7 @@ def run(folder, out):
     from safetensors import SafetensorError
     from safetensors.numpy import load_file, save
 
-    config, tokenizer = read_json(folder / "config.json"), read_json(folder / "tokenizer.json")
+    config, tokenizer = read_json(folder / "config.json"), read_json(tokenizer_to_hf.description_path(folder))
     if config.get("model") != "gpt2":
         raise Refused(f"{folder}: is a {config.get('model')}; only a gpt2 becomes a GPT2LMHeadModel")
     if config["activation"] != "gelu_tanh":
@@ -103,10 +105,13 @@ def run(folder, out):
     theirs = {there: (ours[here].T.copy() if turned else ours[here]) for here, there, turned in names(config["n_decoder_layers"])}
     out.mkdir(parents=True)
     (out / "model.safetensors").write_bytes(save(theirs, {"format": "pt"}))
-    (out / "config.json").write_text(json.dumps(config_of(config), indent=2) + "\n")
-    for name in ["tokenizer.json", tokenizer["file"]]:
-        shutil.copy(folder / name, out / f"lockstep-{name}")
-    print(f"{out}: {len(theirs)} tensors; start is token 1, end is token 2")
+    special = tokenizer.get("special_tokens", {"null": 0, "start": 1, "begin": None, "ends": [2], "unk": 3})
+    (out / "config.json").write_text(json.dumps(config_of(config, special), indent=2) + "\n")
+    if not tokenizer_to_hf.is_foreign(tokenizer):
+        for name in ["tokenizer.json", tokenizer["file"]]:
+            shutil.copy(folder / name, out / f"lockstep-{name}")
+    start = "there is no start token" if special["start"] is None else f"start is token {special['start']}"
+    print(f"{out}: {len(theirs)} tensors; {start}, end is token {special['ends'][0]}")
     print(f"{out}: {add_tokenizer(folder, out, tokenizer['file'], config['n_positions'])}")
 
 

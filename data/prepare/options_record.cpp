@@ -77,7 +77,7 @@ std::string options_record(const PrepareOptions& options, const UnitSplit* units
         json["dict_lower"] = tokenizer.dictionary.letter_case == LetterCase::lower;
         json["dict_minfreq"] = tokenizer.dictionary.min_freq;
         json["dict_maxtokens"] = tokenizer.dictionary.max_tokens;
-    } else {
+    } else if (tokenizer.kind == TokenizerKind::sentencepiece) {
         json["sentencepiece_model"] = name(tokenizer.sentencepiece_model);
         json["vocab_size"] = tokenizer.vocab_size;
         json["sample_sentences"] = tokenizer.sample_sentences;

@@ -150,6 +150,7 @@ std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options,
     const bool words = wanted.kind == TokenizerKind::re;
     if (wanted.dict_file.empty())
         return words ? count_dictionary(training, scratch) : train_pieces(training);
+    if (wanted.kind == TokenizerKind::huggingface) return open_tokenizer(wanted.dict_file);
     if (words)
         return std::make_unique<DictionaryTokenizer>(
             Dictionary::load(wanted.dict_file, wanted.dictionary.letter_case));

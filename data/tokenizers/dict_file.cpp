@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "data/storage/foreign_tokenizer.hpp"
 #include "data/storage/shard_format.hpp"
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
@@ -34,6 +35,11 @@ TokenizerOptions with_kept_tokenizer(TokenizerOptions wanted, Log& log) {
     if (wanted.dict_file.empty()) return wanted;
     std::optional<TokenizerFile> kept;
     if (is_folder(wanted.dict_file)) {
+        if (holds_huggingface_tokenizer(wanted.dict_file) ||
+            path_exists(wanted.dict_file + "/" + format::foreign_tokenizer_file)) {
+            wanted.kind = TokenizerKind::huggingface;
+            return wanted;
+        }
         kept = read_tokenizer_file(wanted.dict_file);
         wanted.dict_file += "/" + kept->file;
     } else {

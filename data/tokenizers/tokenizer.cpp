@@ -4,6 +4,7 @@
 #include "data/storage/shard_format.hpp"
 #include "data/storage/special_tokens_json.hpp"
 #include "data/tokenizers/dictionary_tokenizer.hpp"
+#include "data/tokenizers/huggingface_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
@@ -21,14 +22,16 @@ std::unique_ptr<Tokenizer> open_named(const std::string& directory, const Tokeni
     }
     if (file.name == SentencePieceTokenizer::tokenizer_name)
         return std::make_unique<SentencePieceTokenizer>(SentencePieceTokenizer::load(path));
-    throw Error(ErrorKind::data, directory + "/" + format::tokenizer_file +
+    if (file.name == huggingface_name) return HuggingfaceTokenizer::open(directory, file);
+    throw Error(ErrorKind::data, directory + "/" + tokenizer_file_in(directory) +
                                      ": unknown tokenizer '" + shown(file.name) +
-                                     "'; expected re or sentencepiece");
+                                     "'; expected re, sentencepiece or huggingface");
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> open_tokenizer(const std::string& directory) {
+    if (holds_huggingface_tokenizer(directory)) return HuggingfaceTokenizer::load(directory);
     const TokenizerFile file = read_tokenizer_file(directory);
     auto tokenizer = open_named(directory, file);
     if (tokenizer->hash() != file.hash)
@@ -37,7 +40,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& directory) {
                                          hex(tokenizer->hash()) + ", written with " +
                                          hex(file.hash) + "); prepare again");
     if (tokenizer->special() != file.special)
-        throw Error(ErrorKind::data, directory + "/" + format::tokenizer_file + ": \"" +
+        throw Error(ErrorKind::data, directory + "/" + tokenizer_file_in(directory) + ": \"" +
                                          special_tokens_member + "\" are not those of " +
                                          file.file + "; restore the file, or prepare again");
     return tokenizer;

@@ -7,36 +7,57 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "data/storage/foreign_tokenizer.hpp"
 #include "data/storage/shard_format.hpp"
 #include "data/storage/special_tokens_json.hpp"
+#include "data/tokenizer_json/open_pretrained.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_object.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/files/followed_path.hpp"
 #include "runtime/files/hash.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::data {
 namespace {
 
-std::string path_in(const std::string& directory) {
-    return directory + "/" + format::tokenizer_file;
+bool has(const std::string& directory, const char* name) {
+    return path_exists(directory + "/" + name);
 }
 
 }  // namespace
 
+bool holds_huggingface_tokenizer(const std::string& directory) {
+    // Beside a file of Lockstep's own tokenizers, tokenizer.json is their description, also if it
+    // is damaged.
+    for (const char* own :
+         {format::foreign_tokenizer_file, format::dictionary_file, format::sentencepiece_file})
+        if (has(directory, own)) return false;
+    return tokenizer_in(directory) == FolderTokenizer::pretrained;
+}
+
+std::string tokenizer_file_in(const std::string& directory) {
+    return has(directory, format::foreign_tokenizer_file) ? format::foreign_tokenizer_file
+                                                          : format::tokenizer_file;
+}
+
 void write_tokenizer_file(const std::string& directory, const TokenizerFile& content) {
-    const nlohmann::ordered_json json = {{"tokenizer", content.name},
-                                         {"file", content.file},
-                                         {"letter_case", content.letter_case},
-                                         {"hash", hex(content.hash)},
-                                         {special_tokens_member, to_json(content.special)}};
-    std::ofstream file(followed_path(path_in(directory)));
+    nlohmann::ordered_json json = {{"tokenizer", content.name},
+                                   {"file", content.file},
+                                   {"letter_case", content.letter_case},
+                                   {"hash", hex(content.hash)},
+                                   {special_tokens_member, to_json(content.special)}};
+    const bool foreign = content.name == huggingface_name;
+    if (foreign) json["model_type"] = content.model_type;
+    const std::string path =
+        directory + "/" + (foreign ? format::foreign_tokenizer_file : format::tokenizer_file);
+    std::ofstream file(followed_path(path));
     file << dump_json(json, 2) << '\n';
-    if (!file.flush()) throw_errno("cannot write", path_in(directory));
+    if (!file.flush()) throw_errno("cannot write", path);
 }
 
 TokenizerFile read_tokenizer_file(const std::string& directory) {
-    const std::string path = path_in(directory);
+    const std::string path = directory + "/" + tokenizer_file_in(directory);
     const std::string text =
         read_json_text(path, "cannot read the tokenizer (made by lockstep prepare)");
     const auto json = try_parse_json(text);
@@ -55,7 +76,8 @@ TokenizerFile read_tokenizer_file(const std::string& directory) {
             .file = file,
             .hash = hash,
             .letter_case = object.text("letter_case"),
-            .special = special_tokens_of(object, std::numeric_limits<std::int32_t>::max())};
+            .special = special_tokens_of(object, std::numeric_limits<std::int32_t>::max()),
+            .model_type = object.has("model_type") ? object.text("model_type") : ""};
 }
 
 }  // namespace lockstep::data

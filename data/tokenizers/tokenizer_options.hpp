@@ -8,7 +8,7 @@
 
 namespace lockstep::data {
 
-enum class TokenizerKind { re, sentencepiece };
+enum class TokenizerKind { re, sentencepiece, huggingface };
 enum class SentencePieceModel { unigram, bpe };
 
 struct TokenizerOptions {
@@ -17,7 +17,9 @@ struct TokenizerOptions {
     SentencePieceModel sentencepiece_model = SentencePieceModel::unigram;
     std::int32_t vocab_size = 8000;           // SentencePiece only
     std::int64_t sample_sentences = 200'000;  // SentencePiece trains on at most this many lines
-    std::string dict_file;  // dictionary or SentencePiece model to reuse; empty: build one
+    // Dictionary or SentencePiece model to reuse, or the folder of a tokenizer in Hugging Face's
+    // form; empty: build one.
+    std::string dict_file;
 };
 
 }  // namespace lockstep::data

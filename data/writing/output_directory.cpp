@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/storage/foreign_tokenizer.hpp"
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/durable_files.hpp"
@@ -38,8 +39,11 @@ bool is_ours(const fs::directory_entry& entry) {
     const std::string name = entry.path().filename();
     std::error_code failure;
     if (entry.is_symlink(failure) || !entry.is_regular_file(failure)) return false;
-    for (const char* known : {format::dataset_file, format::index_file, format::tokenizer_file,
-                              format::dictionary_file, format::sentencepiece_file})
+    for (const char* known :
+         {format::dataset_file, format::index_file, format::tokenizer_file, format::dictionary_file,
+          format::sentencepiece_file, format::foreign_tokenizer_file})
+        if (name == known) return true;
+    for (const char* known : format::foreign_tokenizer_files)
         if (name == known) return true;
     return is_shard_name(name);
 }

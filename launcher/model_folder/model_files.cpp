@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "data/storage/foreign_tokenizer.hpp"
 #include "data/storage/shard_format.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
@@ -24,6 +25,7 @@ constexpr std::array files{"config.json",
                            data::format::tokenizer_file,
                            data::format::dictionary_file,
                            data::format::sentencepiece_file,
+                           data::format::foreign_tokenizer_file,
                            "metrics.jsonl",
                            "report.json",
                            "failure.json"};
@@ -54,7 +56,8 @@ bool is_of_a_run(const std::string& name) {
     return fs::path(train::checkpoints_of("")).filename() == name ||
            name.find("-before-") != std::string::npos || name.find(".tmp-") != std::string::npos ||
            std::ranges::any_of(beginnings, [&](auto one) { return name.starts_with(one); }) ||
-           std::ranges::any_of(files, is);
+           std::ranges::any_of(files, is) ||
+           std::ranges::any_of(data::format::foreign_tokenizer_files, is);
 }
 
 void require_other_file(const std::string& option, const std::string& path,

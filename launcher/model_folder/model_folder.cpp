@@ -10,14 +10,17 @@
 
 #include "data/tokenizers/dataset_tokenizer.hpp"
 #include "launcher/model_folder/free_rates.hpp"
+#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
 #include "model/config_json.hpp"
+#include "model/huggingface_config.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/failure_reason.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/system_failure.hpp"
 #include "runtime/files/durable_files.hpp"
+#include "runtime/files/hash.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 
@@ -98,6 +101,11 @@ void require_writable(const std::string& folder) {
     if (const std::string broken = broken_link(folder); !broken.empty())
         throw Error(ErrorKind::config,
                     "-mf " + folder + ": " + broken + "; make that folder, or choose another one");
+    if (is_huggingface_folder(folder))
+        throw Error(ErrorKind::config, "-mf " + folder +
+                                           ": is a model of transformers, which no run changes; "
+                                           "give --init-model " +
+                                           folder + " and a new -mf");
     const fs::path path = nearest_existing(folder);
     if (!is_folder(path))
         throw Error(ErrorKind::config,
@@ -239,20 +247,39 @@ void require_model(const std::string& folder) {
                 folder + ": holds no model (no config.json); train one with -mf " + folder);
 }
 
-OpenedModel open_model_folder(const std::string& folder) {
-    require_model(folder);
-    require_regular_files(folder);
+namespace {
+
+OpenedModel open_huggingface_folder(const std::string& folder) {
+    const std::string path = folder + "/config.json";
+    OpenedModel opened;
+    opened.config = model::config_from_huggingface(read_json_text(path, "cannot be read"), path);
+    opened.tokenizer = data::open_tokenizer(folder);
+    opened.dictionary_hash = hex(opened.tokenizer->hash());
+    return opened;
+}
+
+OpenedModel open_own_folder(const std::string& folder) {
     const train::ModelDescription description = train::read_description(folder);
     OpenedModel opened;
     opened.config = model::config_from_json(description.config_json, folder + "/config.json");
     opened.tokenizer = data::open_tokenizer(folder);
+    opened.dictionary_hash = description.dictionary_hash;
+    return opened;
+}
+
+}  // namespace
+
+OpenedModel open_model_folder(const std::string& folder) {
+    require_model(folder);
+    require_regular_files(folder);
+    OpenedModel opened =
+        is_huggingface_folder(folder) ? open_huggingface_folder(folder) : open_own_folder(folder);
     if (!opened.tokenizer->fits_table(opened.config.vocabulary))
         throw Error(ErrorKind::config, folder + "/config.json: \"vocabulary_size\" is " +
                                            std::to_string(opened.config.vocabulary) +
                                            ", but the dictionary there has " +
                                            std::to_string(opened.tokenizer->size()) +
                                            " entries; restore the file that is damaged");
-    opened.dictionary_hash = description.dictionary_hash;
     return opened;
 }
 

@@ -27,6 +27,13 @@ void require_dialogues(const model::ModelConfig& model, const data::Dataset& dat
                                        "on dialogues; use -m gpt2, or prepare dialogues");
 }
 
+void require_start(const model::ModelConfig& model, const data::Dataset& dataset) {
+    if (model.kind != model::Kind::generator || dataset.special().start) return;
+    throw Error(ErrorKind::config, dataset.directory() +
+                                       ": its tokenizer has no token with which a decoder begins "
+                                       "a label, and transformer/generator needs one; use -m gpt2");
+}
+
 }  // namespace
 
 void check_lanes(const RunConfig& config, int ranks) {
@@ -41,6 +48,7 @@ void check_lanes(const RunConfig& config, int ranks) {
 data::BatchingOptions train_batching(const RunConfig& config, const model::ModelConfig& model,
                                      const data::Dataset& dataset) {
     require_dialogues(model, dataset);
+    require_start(model, dataset);
     return train_batching(config, model);
 }
 
@@ -61,6 +69,7 @@ data::BatchingOptions train_batching(const RunConfig& config, const model::Model
 data::BatchingOptions eval_batching(const RunConfig& config, const model::ModelConfig& model,
                                     const data::Dataset& dataset) {
     require_dialogues(model, dataset);
+    require_start(model, dataset);
     return eval_batching(config, model);
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "data/text/escaped_bytes.hpp"
+#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/tables.hpp"
@@ -95,7 +96,7 @@ train::ModelDescription describe(const model::ModelConfig& model, const RunConfi
 }
 
 OptionValues stored_defaults(const std::string& folder) {
-    if (!holds_model(folder)) return {};
+    if (!holds_model(folder) || is_huggingface_folder(folder)) return {};
     const auto config = parse_json(train::read_description(folder).config_json);
     if (!config.contains("defaults")) return {};
     const auto& defaults = config["defaults"];

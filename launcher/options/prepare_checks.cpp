@@ -6,6 +6,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
 
@@ -29,12 +30,20 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
                     "--out " + shown(config.options.out) +
                         ": has a line feed in its name, with which no program opens it; name "
                         "another folder");
+    const bool like = !config.like.empty();
+    if (like && !is_folder(config.like))
+        throw Error(ErrorKind::config,
+                    "--like " + shown(config.like) + ": is no folder; name a model's folder");
     const bool reuses = makes_data && !config.options.tokenizer.dict_file.empty();
     const std::array rules{
         PrepareRule{reuses,
                     {"dict-minfreq", "dict-maxtokens", "vocab-size", "sentencepiece-model",
                      "sentencepiece-sample"},
                     "a new dictionary, not to that of --dict-file"},
+        PrepareRule{like,
+                    {"dict-file", "tokenizer", "dict-lower", "dict-minfreq", "dict-maxtokens",
+                     "vocab-size", "sentencepiece-model", "sentencepiece-sample"},
+                    "another tokenizer than that of --like"},
         PrepareRule{makes_data && config.options.inputs.empty(), {"shards"}, "the rows of --input"},
         PrepareRule{
             !config.options.held_out.any(), {"split-seed"}, "--valid-fraction and --test-fraction"},

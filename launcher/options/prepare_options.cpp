@@ -85,6 +85,8 @@ OptionTable tokenizer_table(PrepareConfig& config) {
         {{"re", TokenizerKind::re}, {"sentencepiece", TokenizerKind::sentencepiece}},
         "ParlAI's word dictionary, or SentencePiece");
     table.text("dict-file,df", t.dict_file, "FILE", "reuse this dictionary or SentencePiece model");
+    table.text("like", config.like, "FOLDER",
+               "take the tokenizer of this model, Lockstep's or Hugging Face's");
     table.flag("dict-lower", config.dict_lower, "lower-case the text");
     table.integer("dict-minfreq", t.dictionary.min_freq, "drop words that are rarer", 0);
     table.integer("dict-maxtokens", t.dictionary.max_tokens, "keep so many words (-1: all)", -1);

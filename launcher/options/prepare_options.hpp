@@ -11,6 +11,7 @@ namespace lockstep::launcher {
 // Presents data::PrepareOptions to the command line.
 struct PrepareConfig {
     data::PrepareOptions options;
+    std::string like;
     bool dict_lower = false;
     bool overwrite = false;
     bool verbose = false;

@@ -35,6 +35,7 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     const auto line = parse_or_answer(usage, args, tables);
     if (!line) return std::nullopt;
     check_prepare(config, line->given);
+    if (!config.like.empty()) config.options.tokenizer.dict_file = config.like;
     if (config.dict_lower)
         config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
     if (config.overwrite) config.options.existing = data::Existing::overwrite;
@@ -75,10 +76,11 @@ int build_dict_program(const std::vector<std::string>& args) {
     const auto line = parse_command_line(args, {prepare_table(asked), tokenizer_table(asked)});
     if (!line.help && !asked.options.out.empty()) return prepare_program(args);
     const auto config =
-        line.help ? parse_prepare(usage, args)
-                  : parse_prepare(usage, args,
-                                  {"valid", "test", "valid-fraction", "test-fraction", "split-seed",
-                                   "shards", "block-size", "history-size", "delimiter", "seed"});
+        line.help
+            ? parse_prepare(usage, args)
+            : parse_prepare(usage, args,
+                            {"valid", "test", "valid-fraction", "test-fraction", "split-seed",
+                             "shards", "block-size", "history-size", "delimiter", "seed", "like"});
     if (!config) return 0;
     require_given(!config->options.inputs.empty(),
                   "--input: name at least one file of training text");

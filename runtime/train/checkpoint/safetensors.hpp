@@ -72,11 +72,13 @@ struct TensorInfo {
     std::vector<std::int64_t> shape;
     std::size_t count = 0;     // number of elements
     std::uint64_t offset = 0;  // bytes from the start of the file
+    bool turned = false;       // the file holds the transposed matrix
 };
 
 // Reads a safetensors file. Opening checks the whole header; any error in it throws kind data with
 // one line that names the file. A failure of the system throws SystemFailure, also while tensors
-// are read.
+// are read. A GPT-2 of Hugging Face's transformers appears with the names and shapes that it has in
+// Lockstep.
 class SafetensorsFile {
 public:
     explicit SafetensorsFile(std::string path);
@@ -102,12 +104,16 @@ public:
     void read_range(const TensorInfo& tensor, std::size_t first, HostView<std::uint8_t> values);
 
 private:
-    void read_bytes(const TensorInfo& tensor, std::size_t from, void* to, std::size_t bytes);
+    void read_bytes(const TensorInfo& tensor, std::size_t from, void* to, std::size_t bytes) const;
+    void read_turned(TensorInfo tensor, std::size_t first, HostView<float> values);
+    void take_gpt2();
+    void require_equal(const TensorInfo& head, const TensorInfo& table) const;
 
     std::string path_;
     FileDescriptor file_;
     std::uint64_t data_begin_ = 0, file_bytes_ = 0;
     std::vector<TensorInfo> tensors_;
+    std::vector<TensorInfo> copies_;  // of GPT-2's table of embeddings
     Metadata metadata_;
 };
 

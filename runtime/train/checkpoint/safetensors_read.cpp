@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/files/hash.hpp"
+#include "runtime/train/checkpoint/gpt2_names.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 
 namespace lockstep::train {
@@ -77,6 +79,10 @@ public:
 
 private:
     Dtype type(const std::string& tensor_name, const nlohmann::json& dtype) const {
+        if (is_gpt2_mask(tensor_name)) {
+            for (const auto& [other, same_size] : mask_types)
+                if (dtype == other) return same_size;
+        }
         for (const Dtype known : {Dtype::fp32, Dtype::bf16, Dtype::u64, Dtype::byte}) {
             if (dtype == name(known)) return known;
         }
@@ -98,6 +104,10 @@ private:
         }
         return values;
     }
+
+    // Masks are not read, so only their size counts.
+    static constexpr std::array<std::pair<const char*, Dtype>, 3> mask_types{
+        {{"BOOL", Dtype::byte}, {"F16", Dtype::bf16}, {"I64", Dtype::u64}}};
 
     const std::string& path_;
     std::uint64_t data_begin_, data_bytes_;
@@ -184,9 +194,47 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     check_layout(path_, tensors_, data_begin, file_bytes);
     data_begin_ = data_begin;
     file_bytes_ = file_bytes;
+    if (std::ranges::any_of(tensors_, is_gpt2_table, &TensorInfo::name)) take_gpt2();
+}
+
+void SafetensorsFile::take_gpt2() {
+    std::erase_if(tensors_, [](const TensorInfo& t) { return is_gpt2_mask(t.name); });
+    const auto head = std::ranges::find(tensors_, gpt2_head, &TensorInfo::name);
+    if (head != tensors_.end()) {
+        copies_.push_back(*head);
+        tensors_.erase(head);
+    }
+    for (TensorInfo& tensor : tensors_) {
+        const auto known = of_gpt2(tensor.name);
+        if (!known) continue;
+        tensor.name = known->name;
+        tensor.turned = known->turned && tensor.shape.size() == 2;
+        if (tensor.turned) std::swap(tensor.shape[0], tensor.shape[1]);
+    }
+}
+
+// The two are one matrix here. A model whose head differs from its table is another kind.
+void SafetensorsFile::require_equal(const TensorInfo& head, const TensorInfo& table) const {
+    const auto differ = [&] {
+        throw Error(ErrorKind::config, path_ + ": " + head.name +
+                                           " differs from the table of embeddings, but gpt2 has "
+                                           "one matrix for both; choose another model");
+    };
+    if (head.type != table.type || head.shape != table.shape) differ();
+    const std::size_t bytes = head.count * bytes_of(head.type);
+    std::vector<std::byte> a(std::size_t{1} << 20), b(a.size());
+    for (std::size_t at = 0; at < bytes; at += a.size()) {
+        const std::size_t some = std::min(a.size(), bytes - at);
+        read_bytes(head, at, a.data(), some);
+        read_bytes(table, at, b.data(), some);
+        if (!std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(some), b.begin()))
+            differ();
+    }
 }
 
 void SafetensorsFile::verify() const {
+    for (const TensorInfo& head : copies_)
+        if (const TensorInfo* table = find("embeddings.weight")) require_equal(head, *table);
     const auto expected = metadata_.find(checksum_key);
     if (expected == metadata_.end()) return;
     std::vector<std::byte> block(std::size_t{1} << 20);
@@ -213,6 +261,7 @@ const TensorInfo* SafetensorsFile::find(std::string_view tensor_name) const noex
 
 void SafetensorsFile::read(const TensorInfo& tensor, HostView<float> values) {
     require(values.size() == tensor.count, "a tensor is read whole");
+    if (tensor.turned) return read_turned(tensor, 0, values);
     if (tensor.type == Dtype::bf16) {
         std::vector<lockstep::bf16> narrow(tensor.count);
         read(tensor, view_of(narrow));
@@ -228,6 +277,7 @@ void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,
                                  HostView<float> values) {
     require(first <= tensor.count && values.size() <= tensor.count - first,
             "a range is inside of its tensor");
+    if (tensor.turned) return read_turned(tensor, first, values);
     if (tensor.type == Dtype::bf16) {
         std::vector<lockstep::bf16> narrow(values.size());
         read_bytes(tensor, first * sizeof(lockstep::bf16), narrow.data(),
@@ -260,8 +310,19 @@ void SafetensorsFile::read(const TensorInfo& tensor, HostView<std::uint64_t> val
     read_bytes(tensor, 0, values.data(), values.size() * sizeof(std::uint64_t));
 }
 
+// Neighbours of a range lie a row of the file apart, so that the whole tensor is read.
+void SafetensorsFile::read_turned(TensorInfo tensor, std::size_t first, HostView<float> values) {
+    const auto rows = static_cast<std::size_t>(tensor.shape[0]);
+    const auto columns = static_cast<std::size_t>(tensor.shape[1]);
+    tensor.turned = false;
+    std::vector<float> stored(tensor.count);
+    read(tensor, view_of(stored));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = stored[(first + i) % columns * rows + (first + i) / columns];
+}
+
 void SafetensorsFile::read_bytes(const TensorInfo& tensor, std::size_t from, void* to,
-                                 std::size_t bytes) {
+                                 std::size_t bytes) const {
     read_at(file_, path_, "tensor " + tensor.name, tensor.offset + from, to, bytes);
 }
 

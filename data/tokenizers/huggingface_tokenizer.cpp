@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/tokenizers/huggingface_tokenizer.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "data/storage/foreign_tokenizer.hpp"
+#include "data/storage/shard_format.hpp"
+#include "data/storage/special_tokens_json.hpp"
+#include "data/tokenizer_json/open_pretrained.hpp"
+#include "data/tokenizer_json/plain_files.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
+#include "runtime/core/read_file.hpp"
+#include "runtime/files/followed_path.hpp"
+#include "runtime/files/hash.hpp"
+#include "runtime/files/path_status.hpp"
+
+namespace lockstep::data {
+namespace {
+
+constexpr const char* generation_file = "generation_config.json";
+
+// Returns the ids of eos_token_id, which is a number, a list of them or absent. A model that was
+// trained to talk often has more ends than its tokenizer.
+std::vector<std::int32_t> ends_of_generation(const std::string& folder, std::int32_t tokens) {
+    const std::string path = folder + "/" + generation_file;
+    if (!path_exists(path)) return {};
+    const nlohmann::json json = try_parse_json(read_json_text(path, "cannot be read"));
+    const JsonOrigin origin{path, "; copy the file again"};
+    const JsonObject object(json, origin);
+    if (!object.has("eos_token_id") || object.at("eos_token_id").is_null()) return {};
+    const JsonObject<nlohmann::json>::Range<std::int32_t> ids{0, tokens - 1};
+    if (object.at("eos_token_id").is_array()) return object.wholes("eos_token_id", ids);
+    return {object.whole<std::int32_t>("eos_token_id", ids)};
+}
+
+SpecialTokens special_tokens_in(const std::string& folder, const PretrainedTokenizer& engine) {
+    const SpecialTokenIds& ids = engine.special_tokens();
+    SpecialTokens special{
+        .null = ids.pad, .start = std::nullopt, .begin = ids.begin, .ends = {}, .unk = ids.unknown};
+    if (ids.end) special.ends.push_back(*ids.end);
+    for (const std::int32_t end : ends_of_generation(folder, engine.size()))
+        if (std::ranges::find(special.ends, end) == special.ends.end()) special.ends.push_back(end);
+    if (special.ends.empty())
+        throw Error(ErrorKind::data,
+                    folder +
+                        ": no token of the tokenizer ends a text; name it as \"eos_token\" in "
+                        "tokenizer_config.json");
+    return special;
+}
+
+// The config.json of the model that the files are from is not kept, and without a tokenizer.json
+// its model_type tells the rules.
+std::unique_ptr<PretrainedTokenizer> engine_in(const std::string& folder,
+                                               const std::string& model_type) {
+    if (path_exists(folder + "/" + format::tokenizer_file))
+        return open_pretrained_tokenizer(folder);
+    TokenizerFacts facts = read_tokenizer_facts(folder);
+    if (facts.model_type.empty()) facts.model_type = model_type;
+    const auto rules =
+        kind_of(facts) == "blenderbot-small" ? WordRules::subword_nmt : WordRules::by_file;
+    return std::make_unique<PretrainedTokenizer>(read_plain_files(facts), facts, rules);
+}
+
+// Refuses a description that names ids which the files do not have.
+void require_known(const std::string& folder, const SpecialTokens& special, std::int32_t tokens) {
+    std::vector<std::int32_t> ids = special.ends;
+    for (const auto& id : {special.null, special.start, special.begin, special.unk})
+        if (id) ids.push_back(*id);
+    if (std::ranges::all_of(ids, [&](std::int32_t id) { return id < tokens; })) return;
+    throw Error(ErrorKind::data, folder + "/" + format::foreign_tokenizer_file + ": \"" +
+                                     special_tokens_member + "\" has an id beyond the " +
+                                     std::to_string(tokens) +
+                                     " tokens; restore the file, or prepare again");
+}
+
+}  // namespace
+
+HuggingfaceTokenizer::HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine,
+                                           SpecialTokens special, std::string model_type,
+                                           std::vector<KeptFile> files)
+    : engine_(std::move(engine)),
+      special_(std::move(special)),
+      model_type_(std::move(model_type)),
+      files_(std::move(files)),
+      hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))) {}
+
+HuggingfaceTokenizer::~HuggingfaceTokenizer() = default;
+
+auto HuggingfaceTokenizer::files_in(const std::string& folder) -> std::vector<KeptFile> {
+    std::vector<KeptFile> files;
+    for (const char* name : format::foreign_tokenizer_files) {
+        const std::string path = folder + "/" + name;
+        if (path_exists(path)) files.push_back({name, read_file(path, "cannot be read")});
+    }
+    return files;
+}
+
+std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::string& folder) {
+    auto engine = open_pretrained_tokenizer(folder);
+    SpecialTokens special = special_tokens_in(folder, *engine);
+    return std::unique_ptr<HuggingfaceTokenizer>(
+        new HuggingfaceTokenizer(std::move(engine), std::move(special),
+                                 read_tokenizer_facts(folder).model_type, files_in(folder)));
+}
+
+std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::open(const std::string& folder,
+                                                                 const TokenizerFile& description) {
+    auto engine = engine_in(folder, description.model_type);
+    require_known(folder, description.special, engine->size());
+    return std::unique_ptr<HuggingfaceTokenizer>(new HuggingfaceTokenizer(
+        std::move(engine), description.special, description.model_type, files_in(folder)));
+}
+
+// The default keeps words that are spelled like control tokens as text.
+void HuggingfaceTokenizer::encode(std::string_view text, std::vector<std::int32_t>& out) const {
+    engine_->encode(text, EncodeOptions{}, out);
+}
+
+std::string HuggingfaceTokenizer::decode(std::span<const std::int32_t> ids) const {
+    return engine_->decode(ids, SkipSpecial::yes);
+}
+
+std::int32_t HuggingfaceTokenizer::size() const noexcept { return engine_->size(); }
+
+std::vector<std::string> HuggingfaceTokenizer::save(const std::string& directory) const {
+    std::vector<std::string> names;
+    for (const KeptFile& kept : files_) {
+        const std::string path = directory + "/" + kept.name;
+        std::ofstream file(followed_path(path), std::ios::binary);
+        file << kept.content;
+        if (!file.flush()) throw_errno("cannot write", path);
+        names.push_back(kept.name);
+    }
+    write_tokenizer_file(directory, {.name = huggingface_name,
+                                     .file = files_.front().name,
+                                     .hash = hash(),
+                                     .letter_case = "keep",
+                                     .special = special_,
+                                     .model_type = model_type_});
+    names.emplace_back(format::foreign_tokenizer_file);
+    return names;
+}
+
+}  // namespace lockstep::data

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/tokenizers/tokenizer.hpp"
+#include "data/tokenizers/tokenizer_file.hpp"
+
+namespace lockstep::data {
+
+class PretrainedTokenizer;
+
+// Works as the tokenizer of a model in Hugging Face's form. Its files are kept byte for byte. Words
+// of a text never become control tokens, even if they have the name of one.
+class HuggingfaceTokenizer final : public Tokenizer {
+public:
+    // Opens the folder of a model. Its files tell the special tokens. Throws a data error if none
+    // ends a text.
+    static std::unique_ptr<HuggingfaceTokenizer> load(const std::string& folder);
+    // Opens a folder in which save() wrote the description.
+    static std::unique_ptr<HuggingfaceTokenizer> open(const std::string& folder,
+                                                      const TokenizerFile& description);
+    ~HuggingfaceTokenizer() override;
+
+    void encode(std::string_view text, std::vector<std::int32_t>& out) const override;
+    std::string decode(std::span<const std::int32_t> ids) const override;
+    std::int32_t size() const noexcept override;
+    const SpecialTokens& special() const noexcept override { return special_; }
+    // A model's table may be larger.
+    bool fits_table(std::int64_t rows) const noexcept override { return rows >= size(); }
+    // Is of what the engine does and of the special tokens.
+    std::uint64_t hash() const noexcept override { return hash_; }
+    std::vector<std::string> save(const std::string& directory) const override;
+    std::string_view name() const noexcept override { return huggingface_name; }
+
+private:
+    struct KeptFile {
+        std::string name, content;
+    };
+
+    HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine, SpecialTokens special,
+                         std::string model_type, std::vector<KeptFile> files);
+    static std::vector<KeptFile> files_in(const std::string& folder);
+
+    std::unique_ptr<PretrainedTokenizer> engine_;
+    SpecialTokens special_;
+    std::string model_type_;
+    std::vector<KeptFile> files_;
+    std::uint64_t hash_;
+};
+
+}  // namespace lockstep::data

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPT-2 of transformers, prepared for, evaluated, trained on and talked to by the program:
+// transformers' own figures and replies, which make_huggingface_golden.py wrote.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/train/checkpoint/gpt2_names.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/run_program.hpp"
+
+using namespace lockstep;
+using namespace lockstep::tests;
+using nlohmann::json;
+
+namespace {
+
+const std::string golden = "tests/golden/huggingface/", folder = golden + "gpt2";
+
+json expected() { return json::parse(read_text(golden + "expected.json")); }
+
+std::string conversation(const std::string& context, const std::string& label) {
+    return json{{"messages",
+                 {{{"role", "user"}, {"content", context}},
+                  {{"role", "assistant"}, {"content", label}}}}}
+               .dump() +
+           "\n";
+}
+
+ProgramResult run_well(const std::string& line) {
+    CAPTURE(line);
+    ProgramResult result = run_line(line);
+    REQUIRE_MESSAGE(result.code == 0, result.out << result.err);
+    return result;
+}
+
+void refused(const std::string& line, std::initializer_list<const char*> parts) {
+    CAPTURE(line);
+    const ProgramResult result = run_line(line);
+    CAPTURE(result.err);
+    CHECK(result.code == 2);
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    for (const char* part : parts) CHECK(contains(result.err, part));
+}
+
+// Prepares the rows that transformers calculated.
+std::string prepare_rows(const ScratchFolder& scratch, const std::string& like = folder) {
+    std::string text;
+    for (const json& row : expected().at("rows"))
+        text += conversation(row.at("context"), row.at("label"));
+    write_text(scratch / "rows.jsonl", text);
+    run_well("lockstep prepare --format messages --input " + (scratch / "rows.jsonl") +
+             " --valid " + (scratch / "rows.jsonl") + " --like " + like + " --out " +
+             (scratch / "data"));
+    return scratch / "data";
+}
+
+std::map<std::string, double> figures(const std::string& printed) {
+    std::map<std::string, double> found;
+    std::istringstream lines(printed);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream in(line);
+        std::string split, metric;
+        if (double value = 0; in >> split >> metric >> value && split == "valid")
+            found[metric] = value;
+    }
+    return found;
+}
+
+const char* const of_init =
+    " --model gpt2 --precision fp32 --init-model tests/golden/huggingface/gpt2 ";
+
+}  // namespace
+
+TEST_CASE("rows of a GPT-2 of transformers have its tokens, its loss and its gradients") {
+    const ScratchFolder scratch;
+    const std::string data = prepare_rows(scratch), model = scratch / "model";
+    const json wanted = expected();
+    const auto evaluated = run_well("lockstep eval --precision fp32 -mf " + folder + " --data " +
+                                    data + " --split valid");
+    auto found = figures(evaluated.out);
+    CHECK(found["tokens"] == wanted.at("tokens").get<double>());
+    CHECK(found["loss"] == doctest::Approx(wanted.at("loss").get<double>()).epsilon(1e-5));
+    // One step of rate 1 by plain gradients.
+    run_well("lockstep train" + std::string(of_init) + "-mf " + model + " --data " + data +
+             " --optimizer sgd --momentum 0 -lr 1 --lr-scheduler none --warmup-updates -1 "
+             "--gradient-clip 0 -bs 4 --max-train-steps 1");
+    train::SafetensorsFile weights(model + "/checkpoints/step-00000001/model.safetensors");
+    for (const auto& [theirs, values] : wanted.at("after_one_step_of_rate_1").items()) {
+        CAPTURE(theirs);
+        const auto known = train::of_gpt2(theirs);
+        REQUIRE(known);
+        const train::TensorInfo* tensor = weights.find(known->name);
+        REQUIRE(tensor != nullptr);
+        std::vector<float> own(tensor->count);
+        weights.read(*tensor, view_of(own));
+        double squares = 0;
+        for (const float value : own) squares += double{value} * value;
+        CHECK(std::sqrt(squares) == doctest::Approx(values.at("norm").get<double>()).epsilon(1e-5));
+        const auto rows = static_cast<std::size_t>(tensor->shape.front());
+        const std::size_t columns = own.size() / rows;
+        for (std::size_t i = 0; i < 4; ++i) {
+            const float value = known->turned ? own[i % rows * columns + i / rows] : own[i];
+            CHECK(value == doctest::Approx(values.at("first")[i].get<double>()).epsilon(1e-5));
+        }
+    }
+    CHECK(weights.tensors().size() == wanted.at("after_one_step_of_rate_1").size());
+}
+
+TEST_CASE("greedy replies are those of transformers, from its folder and from a run of it") {
+    const ScratchFolder scratch;
+    const std::string data = prepare_rows(scratch), model = scratch / "model";
+    run_well("lockstep train" + std::string(of_init) + "-mf " + model + " --data " + data +
+             " --optimizer sgd -lr 0.0000000001 -bs 4 --max-train-steps 1");
+    std::string prompts;
+    for (const json& reply : expected().at("greedy"))
+        prompts += json{{"text", reply.at("prompt")}}.dump() + "\n";
+    write_text(scratch / "prompts.jsonl", prompts);
+    for (const std::string& from : {folder, model}) {
+        CAPTURE(from);
+        // transformers counts words, and Lockstep also the end.
+        const auto said =
+            run_well("lockstep generate -mf " + from + " --input " + (scratch / "prompts.jsonl") +
+                     " --inference greedy --max-length 13 --json");
+        std::istringstream lines(said.out);
+        for (const json& wanted : expected().at("greedy")) {
+            std::string line;
+            REQUIRE(std::getline(lines, line));
+            const json reply = json::parse(line);
+            CAPTURE(line);
+            CHECK(reply.at("tokens") == wanted.at("ids").size());
+            CHECK(reply.at("reply") == wanted.at("reply"));
+        }
+    }
+}
+
+TEST_CASE("plain text has each block's tokens predicted from the token before it") {
+    const ScratchFolder scratch;
+    const json wanted = expected().at("documents");
+    write_text(scratch / "plain.txt", wanted.at("text").get<std::string>());
+    run_well("lockstep prepare --format text --block-size " +
+             std::to_string(wanted.at("block_size").get<int>()) + " --input " +
+             (scratch / "plain.txt") + " --valid " + (scratch / "plain.txt") + " --like " + folder +
+             " --out " + (scratch / "data"));
+    const auto evaluated = run_well("lockstep eval --precision fp32 -mf " + folder + " --data " +
+                                    (scratch / "data") + " --split valid");
+    auto found = figures(evaluated.out);
+    CHECK(found["tokens"] == wanted.at("tokens").get<double>());
+    CHECK(found["loss"] == doctest::Approx(wanted.at("loss").get<double>()).epsilon(1e-5));
+}
+
+TEST_CASE("the tokenizer's files go byte for byte from folder to folder") {
+    const ScratchFolder scratch;
+    const std::string data = prepare_rows(scratch), model = scratch / "model";
+    run_well("lockstep train" + std::string(of_init) + "-mf " + model + " --data " + data +
+             " -bs 4 --max-train-steps 1");
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
+        CHECK(read_text(data + "/" + name) == read_text(folder + "/" + name));
+        CHECK(read_text(model + "/" + name) == read_text(folder + "/" + name));
+    }
+    const auto of_data = json::parse(read_text(data + "/dataset.json"));
+    const auto of_model = json::parse(read_text(model + "/lockstep_tokenizer.json"));
+    CHECK(of_data.at("special_tokens") ==
+          json::parse(R"({"null": null, "start": null, "begin": 319, "ends": [319], "unk": 319})"));
+    CHECK(of_model.at("special_tokens") == of_data.at("special_tokens"));
+    CHECK(of_model.at("hash") == of_data.at("dictionary_hash"));
+    // The model's own folder serves as well as the one that it came from.
+    run_well("lockstep prepare --format messages --input " + (scratch / "rows.jsonl") + " --like " +
+             model + " --out " + (scratch / "again"));
+    CHECK(json::parse(read_text(scratch / "again/dataset.json")).at("dictionary_hash") ==
+          of_data.at("dictionary_hash"));
+}
+
+TEST_CASE("vocab.json and merges.txt serve as tokenizer.json does, also once they were prepared") {
+    const ScratchFolder scratch;
+    const std::string copy = scratch / "plain";
+    const auto model = json::parse(read_text(folder + "/tokenizer.json")).at("model");
+    json pieces = model.at("vocab");
+    pieces["<|endoftext|>"] = 319;
+    std::string merges = "#version: 0.2\n";
+    for (const json& merge : model.at("merges"))
+        merges += merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
+    write_text(copy + "/vocab.json", pieces.dump());
+    write_text(copy + "/merges.txt", merges);
+    // DialoGPT has no more than this.
+    write_text(copy + "/tokenizer_config.json", R"({"model_max_length": 1024})");
+    for (const char* name : {"config.json", "model.safetensors"})
+        write_text(copy + "/" + name, read_text(folder + "/" + name));
+    const std::string first = prepare_rows(scratch, copy);
+    run_well("lockstep prepare --format messages --input " + (scratch / "rows.jsonl") +
+             " --valid " + (scratch / "rows.jsonl") + " --like " + first + " --out " +
+             (scratch / "again"));
+    for (const std::string& data : {first, scratch / "again"}) {
+        const auto evaluated = run_well("lockstep eval --precision fp32 -mf " + copy + " --data " +
+                                        data + " --split valid");
+        CHECK(figures(evaluated.out)["loss"] ==
+              doctest::Approx(expected().at("loss").get<double>()).epsilon(1e-5));
+    }
+}
+
+TEST_CASE("a description of the tokenizer that was edited is refused") {
+    const ScratchFolder scratch;
+    const std::string data = prepare_rows(scratch), path = data + "/lockstep_tokenizer.json";
+    const json written = json::parse(read_text(path));
+    const auto with = [&](const json& ends) {
+        json edited = written;
+        edited["special_tokens"]["ends"] = ends;
+        write_text(path, edited.dump());
+        return "lockstep train -m gpt2 --data " + data + " -mf " + (scratch / "m");
+    };
+    refused(with({5}), {"changed since it was prepared"});
+    refused(with({100000}), {"lockstep_tokenizer.json", "beyond the 320 tokens"});
+    refused(with(json::array()), {"special_tokens/ends"});
+}
+
+TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
+    const ScratchFolder scratch;
+    const std::string data = prepare_rows(scratch);
+    refused("lockstep train -m transformer/generator --data " + data + " -mf " + (scratch / "g"),
+            {"-m gpt2"});
+    refused("lockstep train -m gpt2 --data " + data + " -mf " + folder, {"--init-model"});
+    const auto changed = [&](const char* member, const json& value) {
+        const std::string copy = scratch / member;
+        for (const char* name : {"model.safetensors", "tokenizer.json", "tokenizer_config.json"})
+            write_text(copy + "/" + name, read_text(folder + "/" + name));
+        auto config = json::parse(read_text(folder + "/config.json"));
+        config[member] = value;
+        write_text(copy + "/config.json", config.dump());
+        return "lockstep train -m gpt2 --data " + data + " -mf " + (scratch / "m") +
+               " --init-model " + copy;
+    };
+    refused(changed("model_type", "llama"), {"config.json", "llama", "gpt2"});
+    refused(changed("activation_function", "relu"), {"config.json", "activation_function", "relu"});
+    refused(changed("scale_attn_by_inverse_layer_idx", true), {"scale_attn_by_inverse_layer_idx"});
+    refused(changed("tie_word_embeddings", false), {"tie_word_embeddings"});
+    refused(changed("n_embd", -3), {"n_embd", "-3"});
+    refused(changed("n_layer", 3), {"decoder.layers.2"});
+    refused(changed("vocab_size", 310), {"310", "320"});
+    write_text(scratch / "w.txt", "text:a\tlabels:b\tepisode_done:True\n");
+    refused("lockstep prepare --input " + (scratch / "w.txt") + " --out " + (scratch / "d") +
+                " --like " + folder + " --dict-file x",
+            {"--dict-file", "--like"});
+    refused("lockstep prepare --input " + (scratch / "w.txt") + " --out " + (scratch / "d") +
+                " --like " + (scratch / "nothing"),
+            {"--like", "no folder"});
+}
