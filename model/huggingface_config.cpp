@@ -15,15 +15,13 @@ namespace lockstep::model {
 
 namespace {
 
-using Json = nlohmann::json;
-
 // Reads the members of a config.json. One that is missing has the default of transformers' class.
 class Members {
 public:
-    Members(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
+    Members(const nlohmann::json& json, const std::string& origin) : json_(json), origin_(origin) {}
 
     std::int64_t whole(const char* name, std::int64_t missing) const {
-        const Json* found = find(name);
+        const nlohmann::json* found = find(name);
         if (found == nullptr) return missing;
         if (!found->is_number_integer() ||
             (found->is_number_unsigned() && found->get<std::uint64_t>() > largest) ||
@@ -32,19 +30,19 @@ public:
         return found->get<std::int64_t>();
     }
     float share(const char* name, double missing) const {
-        const Json* found = find(name);
+        const nlohmann::json* found = find(name);
         if (found == nullptr) return static_cast<float>(missing);
         const double value = found->is_number() ? found->get<double>() : std::nan("");
         if (!(value >= 0 && value < 1)) refuse(name, "a share from 0 to below 1");
         return static_cast<float>(value);
     }
     // Refuses another value than `only`, which is also the default.
-    void require(const char* name, const Json& only) const {
-        const Json* found = find(name);
+    void require(const char* name, const nlohmann::json& only) const {
+        const nlohmann::json* found = find(name);
         if (found != nullptr && *found != only) refuse(name, dump_json(only));
     }
     void require_one_of(const char* name, std::initializer_list<const char*> values) const {
-        const Json* found = find(name);
+        const nlohmann::json* found = find(name);
         std::string all;
         for (const char* value : values) {
             if (found == nullptr || *found == value) return;
@@ -59,7 +57,7 @@ public:
 private:
     static constexpr std::uint64_t largest = std::uint64_t{1} << 62;
 
-    const Json* find(const char* name) const {
+    const nlohmann::json* find(const char* name) const {
         const auto found = json_.find(name);
         return found == json_.end() || found->is_null() ? nullptr : &*found;
     }
@@ -69,7 +67,7 @@ private:
                                            wanted + "; choose another model");
     }
 
-    const Json& json_;
+    const nlohmann::json& json_;
     const std::string& origin_;
 };
 
@@ -87,12 +85,12 @@ void require_gpt2(const Members& members) {
 }  // namespace
 
 bool is_huggingface_config(const std::string& text) {
-    const Json json = try_parse_json(text);
+    const nlohmann::json json = try_parse_json(text);
     return json.is_object() && json.contains("model_type") && !json.contains("model");
 }
 
 ModelConfig config_from_huggingface(const std::string& text, const std::string& origin) {
-    const Json json = try_parse_json(text);
+    const nlohmann::json json = try_parse_json(text);
     if (!json.is_object())
         throw Error(ErrorKind::config, origin + ": not a JSON object; copy the file again");
     const auto type = json.find("model_type");
