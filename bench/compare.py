@@ -17,6 +17,7 @@ import argparse
 import datetime
 import fnmatch
 import os
+import signal
 import subprocess
 import sys
 
@@ -137,6 +138,7 @@ def run(options):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the program that is measured ends, too
     try:
         run(parse())
     except (ValueError, RuntimeError, OSError) as problem:

@@ -86,9 +86,11 @@ class Programs:
                                    start_new_session=True)
         try:
             out, err = program.communicate(timeout=LONGEST_RUN_S)
-        except subprocess.TimeoutExpired:
+        except BaseException as end:  # somebody may have stopped the comparison
             os.killpg(program.pid, signal.SIGKILL)  # the ranks that it has started, too
             program.communicate()
+            if not isinstance(end, subprocess.TimeoutExpired):
+                raise
             raise RuntimeError(f"{' '.join(command)} took more than {LONGEST_RUN_S} s") from None
         if program.returncode != 0:
             raise RuntimeError(f"{' '.join(command)} failed:\n{err[-2000:]}")

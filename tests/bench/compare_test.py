@@ -195,6 +195,22 @@ class Busy(unittest.TestCase):
             comparison.kill()
             self.assertEqual(comparison.stdout.read(), "")
 
+    def test_a_program_ends_with_a_comparison_that_is_stopped(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1])\nimport compare\nfrom comparison import programs\n"
+                "caller = programs.Programs('bin', 'python', None, 4, 5, 2)\n"
+                "compare.run = lambda options: caller.output(['sh', '-c', 'echo begun >&3; exec sleep 600'], None)\n"
+                "programs.subprocess.Popen = lambda *a, popen=programs.subprocess.Popen, **k: popen(*a, pass_fds=[3], **k)\n"
+                "sys.argv[1:] = []\ncompare.main()\n")
+        read, write = os.pipe()
+        # The program holds the pipe open as long as it runs.
+        with subprocess.Popen(["bash", "-c", f"exec \"$@\" 3>&{write}", "bash", sys.executable, "-c", code, str(ROOT / "bench")],
+                              pass_fds=[write]) as comparison, open(read, encoding="utf-8") as pipe:
+            os.close(write)
+            self.assertEqual(pipe.readline(), "begun\n")
+            comparison.terminate()
+            self.assertEqual(comparison.wait(), 128 + signal.SIGTERM)
+            self.assertEqual(pipe.read(), "")
+
 
 class Folders(unittest.TestCase):
     def test_scripts_build_in_no_folder_that_build_has_itself(self):

@@ -341,7 +341,7 @@ TEST_CASE("a trace that could not be written at the end") {
     refused(run_line(train + prepared.model + " --trace " + prepared.data),
             {"--trace", "is a folder"});
     refused(run_line(train + prepared.model + " --trace " + (prepared.scratch / "none/trace")),
-            {"--trace", "No such file or directory"});
+            {"--trace", "there is no folder"});
     CHECK_FALSE(fs::exists(prepared.model));
 }
 

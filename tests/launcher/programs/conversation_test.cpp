@@ -87,13 +87,13 @@ TEST_CASE("a log that cannot be kept is told before the talk") {
     for (const char* program : {"interactive", "self_chat"}) {
         const std::string line = std::string(program) + " -mf " + talk.model + " --outfile ";
         says(run_line(line + "/dev/full"), 2, {"--outfile", "/dev/full", "not a file"});
-        says(run_line(line + (talk.scratch / "none/log")), 2, {"--outfile", "No such file"});
+        says(run_line(line + (talk.scratch / "none/log")), 2, {"--outfile", "there is no folder"});
         for (const char* file : {"/config.json", "/model.safetensors", "/dictionary.txt"}) {
             const std::string before = read_text(talk.model + file);
             says(run_line(line + talk.model + file), 2, {file, "is a file of the model's folder"});
             CHECK(read_text(talk.model + file) == before);
         }
-        says(run_line(line + (talk.scratch / "")), 2, {"--outfile", "directory"});
+        says(run_line(line + (talk.scratch / "")), 2, {"--outfile", "is a folder"});
     }
     says(run_line("self_chat -mf " + talk.model + " --display-examples false"), 2, {"--outfile"});
 }
