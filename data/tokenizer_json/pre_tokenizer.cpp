@@ -90,7 +90,7 @@ void add_step(const JsonPart& part, PreTokenizers& all) {
         const auto behavior = part.needed_flag("individual_digits") ? SplitBehavior::isolated
                                                                     : SplitBehavior::contiguous;
         all.steps.push_back(std::make_unique<Splitting>(
-            std::make_unique<CharacterPattern>(is_number), behavior, Parts::as_found));
+            std::make_unique<CharacterPattern>(is_numeric), behavior, Parts::as_found));
     } else if (type == "Punctuation") {
         part.allow({"behavior"});
         all.steps.push_back(std::make_unique<Splitting>(

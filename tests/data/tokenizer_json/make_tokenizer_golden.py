@@ -27,7 +27,7 @@ TEXTS = ['', ' ', 'Hello world', ' Hello  world ', 'hello\nworld\n', 'First Citi
          '\u6211\u4eec\u6765\u8bf4\u3002\u3053\u3093\u306b\u3061\u306f\uff01\ud55c\uad6d\uc5b4', '\u0645\u0631\u062d\u0628\u0627 \u0928\u092e\u0938\u094d\u0924\u0947 \u0967\u0968\u0969',
          'a\u00a0b\u3000c\u0085d\u2028e\u200bf\ufeffg', '\u00bd \u2167 \u00b2 \u2460 x\u2082 \u00aa \u02b0', '!!!???...---___===>>><<<',
          "fn(x)=={'a':[1,2]};//ok\n    if (x != 0) { return x_1; }\n", '<s></s><|endoftext|><|im_end|>[INST]<unk> <mask> x <mask>  y',
-         'x' * 70, 'ab' * 60, ' ' * 40 + 'a', 'thethethe' * 12, '\x00\x01\x7f\ue000\U0010ffff', '<a> <a>b b<a> <b> <b>x  <c>  <d>y <e><ee><e', '\u2581the \u2581 the']
+         'x' * 70, 'ab' * 60, ' ' * 40 + 'a', 'thethethe' * 12, '\x00\x01\x7f\ue000\U0010ffff', '<a> <a>b b<a> <b> <b>x  <c>  <d>y <e><ee><e', '\u2581the \u2581 the', 'a\U00016ff4b\U00011de31 2']
 
 
 def random_texts(count, seed):

@@ -232,6 +232,30 @@ TEST_CASE("fewer replies than were asked for are told once") {
     CHECK(run_line(generate, ProgramInput{"hello\n", {}, ""}).err.empty());
 }
 
+TEST_CASE("the prompts of a file are answered together, and those of a pipe one by one") {
+    const SmallTalk talk;
+    write_text(talk.scratch / "prompts", "hello\nwhere\\nis rome\n\n");
+    // The first read takes what is written at once.
+    const std::string first = "PATH=${0%/*}:$PATH; lockstep generate --threads 1 -mf " +
+                              talk.model + " $1 | dd bs=65536 count=1 2> /dev/null";
+    const std::string all = "good morning\nin \\n italy\nsilence\n";
+    for (const std::string& input :
+         {"--input " + (talk.scratch / "prompts"), "< " + (talk.scratch / "prompts")}) {
+        const std::string line = std::string(first).replace(first.find("$1"), 2, input);
+        CHECK(run_program({"bash", "-c", line, program_path("lockstep")}).out == all);
+    }
+    // This pipe has no second prompt before the first is answered.
+    const std::string pipe = talk.scratch / "pipe", replies = talk.scratch / "replies";
+    const auto run =
+        run_program({"bash", "-c",
+                     "mkfifo " + pipe + "; PATH=${0%/*}:$PATH; lockstep generate --threads 1 -mf " +
+                         talk.model + " < " + pipe + " > " + replies + " & exec 3> " + pipe +
+                         "; echo hello >&3; until grep -qs morning " + replies +
+                         "; do sleep 0.05; done; exec 3>&-; wait",
+                     program_path("lockstep")});
+    CHECK(run.code == 0);
+}
+
 TEST_CASE("a file that another program is about to write is refused at once") {
     const SmallTalk talk;
     const std::string output = talk.scratch / "out.txt", prompts = talk.scratch / "prompts";
