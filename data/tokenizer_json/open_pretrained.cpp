@@ -39,9 +39,10 @@ FolderTokenizer tokenizer_in(const std::string& folder) {
     return plain ? FolderTokenizer::pretrained : FolderTokenizer::none;
 }
 
-std::unique_ptr<PretrainedTokenizer> open_pretrained_tokenizer(const std::string& folder) {
+std::unique_ptr<PretrainedTokenizer> open_pretrained_tokenizer(const std::string& folder,
+                                                               const std::string& model_type) {
     if (tokenizer_in(folder) != FolderTokenizer::pretrained) refuse_folder(folder);
-    const TokenizerFacts facts = read_tokenizer_facts(folder);
+    const TokenizerFacts facts = read_tokenizer_facts(folder, model_type);
     const std::string path = folder + "/tokenizer.json";
     if (path_exists(path))
         return std::make_unique<PretrainedTokenizer>(parse_tokenizer_file(path, read_file(path)),

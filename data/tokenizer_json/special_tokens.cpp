@@ -56,7 +56,7 @@ bool read_name(const nlohmann::json& json, const std::string& path, const char* 
 
 }  // namespace
 
-TokenizerFacts read_tokenizer_facts(const std::string& folder) {
+TokenizerFacts read_tokenizer_facts(const std::string& folder, const std::string& model_type) {
     const std::string config_path = folder + "/tokenizer_config.json";
     const std::string map_path = folder + "/special_tokens_map.json";
     const nlohmann::json config = read_object(folder, "tokenizer_config.json");
@@ -64,6 +64,7 @@ TokenizerFacts read_tokenizer_facts(const std::string& folder) {
     const nlohmann::json model = read_object(folder, "config.json");
     TokenizerFacts facts;
     facts.folder = folder;
+    facts.model_type = model_type;
     if (config.is_object()) {
         const JsonPart part(config, config_path, "");
         facts.tokenizer_class = part.text("tokenizer_class").value_or("");
@@ -73,7 +74,7 @@ TokenizerFacts read_tokenizer_facts(const std::string& folder) {
     }
     if (model.is_object())
         facts.model_type =
-            JsonPart(model, folder + "/config.json", "").text("model_type").value_or("");
+            JsonPart(model, folder + "/config.json", "").text("model_type").value_or(model_type);
     facts.by_class = names_of_kind(kind_of(facts));
     for (const auto& [member, name] : members) {
         const bool mentioned = read_name(config, config_path, member, facts.named.*name) ||

@@ -30,9 +30,10 @@ struct TokenizerFacts {
 };
 
 // Reads tokenizer_config.json, special_tokens_map.json and config.json, as far as they are there.
-// Names that none of them mentions are those that the tokenizer's class has by itself. Throws a
+// Names that none of them mentions are those that the tokenizer's class has by itself. `model_type`
+// is that of the model that the files are from, where its config.json is not beside them. Throws a
 // data error that names the file and the member.
-TokenizerFacts read_tokenizer_facts(const std::string& folder);
+TokenizerFacts read_tokenizer_facts(const std::string& folder, const std::string& model_type = "");
 
 // Returns "gpt2", "roberta", "blenderbot", "blenderbot-small", "qwen2" or "llama"; empty: another
 // kind or none.

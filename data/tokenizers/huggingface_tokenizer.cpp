@@ -9,7 +9,7 @@
 #include "data/storage/shard_format.hpp"
 #include "data/storage/special_tokens_json.hpp"
 #include "data/tokenizer_json/open_pretrained.hpp"
-#include "data/tokenizer_json/plain_files.hpp"
+#include "data/tokenizer_json/special_tokens.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/read_file.hpp"
@@ -49,19 +49,6 @@ SpecialTokens special_tokens_in(const std::string& folder, const PretrainedToken
                         ": no token of the tokenizer ends a text; name it as \"eos_token\" in "
                         "tokenizer_config.json");
     return special;
-}
-
-// The config.json of the model that the files are from is not kept, and without a tokenizer.json
-// its model_type tells the rules.
-std::unique_ptr<PretrainedTokenizer> engine_in(const std::string& folder,
-                                               const std::string& model_type) {
-    if (path_exists(folder + "/" + format::tokenizer_file))
-        return open_pretrained_tokenizer(folder);
-    TokenizerFacts facts = read_tokenizer_facts(folder);
-    if (facts.model_type.empty()) facts.model_type = model_type;
-    const auto rules =
-        kind_of(facts) == "blenderbot-small" ? WordRules::subword_nmt : WordRules::by_file;
-    return std::make_unique<PretrainedTokenizer>(read_plain_files(facts), facts, rules);
 }
 
 // Refuses a description that names ids which the files do not have.
@@ -108,7 +95,8 @@ std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::stri
 
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::open(const std::string& folder,
                                                                  const TokenizerFile& description) {
-    auto engine = engine_in(folder, description.model_type);
+    // The config.json of the model that the files are from is not kept.
+    auto engine = open_pretrained_tokenizer(folder, description.model_type);
     require_known(folder, description.special, engine->size());
     return std::unique_ptr<HuggingfaceTokenizer>(new HuggingfaceTokenizer(
         std::move(engine), description.special, description.model_type, files_in(folder)));

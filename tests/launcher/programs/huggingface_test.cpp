@@ -51,8 +51,8 @@ void refused(const std::string& line, std::initializer_list<const char*> parts) 
 // Prepares the rows that transformers calculated.
 std::string prepare_rows(const ScratchFolder& scratch, const std::string& like = folder) {
     std::string text;
-    for (const json& row : expected().at("rows"))
-        text += conversation(row.at("context"), row.at("label"));
+    const json all = expected().at("rows");
+    for (const json& row : all) text += conversation(row.at("context"), row.at("label"));
     write_text(scratch / "rows.jsonl", text);
     run_well("lockstep prepare --format messages --input " + (scratch / "rows.jsonl") +
              " --valid " + (scratch / "rows.jsonl") + " --like " + like + " --out " +
@@ -118,8 +118,8 @@ TEST_CASE("greedy replies are those of transformers, from its folder and from a 
     run_well("lockstep train" + std::string(of_init) + "-mf " + model + " --data " + data +
              " --optimizer sgd -lr 0.0000000001 -bs 4 --max-train-steps 1");
     std::string prompts;
-    for (const json& reply : expected().at("greedy"))
-        prompts += json{{"text", reply.at("prompt")}}.dump() + "\n";
+    const json all = expected().at("greedy");
+    for (const json& reply : all) prompts += json{{"text", reply.at("prompt")}}.dump() + "\n";
     write_text(scratch / "prompts.jsonl", prompts);
     for (const std::string& from : {folder, model}) {
         CAPTURE(from);
@@ -128,7 +128,8 @@ TEST_CASE("greedy replies are those of transformers, from its folder and from a 
             run_well("lockstep generate -mf " + from + " --input " + (scratch / "prompts.jsonl") +
                      " --inference greedy --max-length 13 --json");
         std::istringstream lines(said.out);
-        for (const json& wanted : expected().at("greedy")) {
+        const json all = expected().at("greedy");
+        for (const json& wanted : all) {
             std::string line;
             REQUIRE(std::getline(lines, line));
             const json reply = json::parse(line);
@@ -211,7 +212,8 @@ TEST_CASE("a description of the tokenizer that was edited is refused") {
         json edited = written;
         edited["special_tokens"]["ends"] = ends;
         write_text(path, edited.dump());
-        return "lockstep train -m gpt2 --data " + data + " -mf " + (scratch / "m");
+        return "lockstep train -m gpt2 --max-train-steps 1 --data " + data + " -mf " +
+               (scratch / "m");
     };
     refused(with({5}), {"changed since it was prepared"});
     refused(with({100000}), {"lockstep_tokenizer.json", "beyond the 320 tokens"});
@@ -221,9 +223,11 @@ TEST_CASE("a description of the tokenizer that was edited is refused") {
 TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
     const ScratchFolder scratch;
     const std::string data = prepare_rows(scratch);
-    refused("lockstep train -m transformer/generator --data " + data + " -mf " + (scratch / "g"),
+    refused("lockstep train --max-train-steps 1 -m transformer/generator --data " + data + " -mf " +
+                (scratch / "g"),
             {"-m gpt2"});
-    refused("lockstep train -m gpt2 --data " + data + " -mf " + folder, {"--init-model"});
+    refused("lockstep train -m gpt2 --max-train-steps 1 --data " + data + " -mf " + folder,
+            {"--init-model"});
     const auto changed = [&](const char* member, const json& value) {
         const std::string copy = scratch / member;
         for (const char* name : {"model.safetensors", "tokenizer.json", "tokenizer_config.json"})
@@ -231,8 +235,8 @@ TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
         auto config = json::parse(read_text(folder + "/config.json"));
         config[member] = value;
         write_text(copy + "/config.json", config.dump());
-        return "lockstep train -m gpt2 --data " + data + " -mf " + (scratch / "m") +
-               " --init-model " + copy;
+        return "lockstep train -m gpt2 --max-train-steps 1 --data " + data + " -mf " +
+               (scratch / "m") + " --init-model " + copy;
     };
     refused(changed("model_type", "llama"), {"config.json", "llama", "gpt2"});
     refused(changed("activation_function", "relu"), {"config.json", "activation_function", "relu"});

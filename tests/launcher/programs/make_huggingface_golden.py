@@ -128,6 +128,7 @@ def main():
     tokenizer = AutoTokenizer.from_pretrained(FOLDER)
     model = trained(make_model(len(tokenizer)), tokenizer)
     save(model)
+    model.zero_grad()
     loss, tokens = loss_of(model, tokenizer)
     loss.backward()
     stepped = {name: (tensor - tensor.grad).detach().flatten() for name, tensor in model.named_parameters()}
