@@ -37,6 +37,20 @@ def can_import(python, module):
     return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
 
 
+def started(command, environment):
+    """Starts a program, and returns it with the signals that came meanwhile: whoever is stopped there does not know it yet and
+    could not end it."""
+    signals = []
+    handlers = {number: signal.signal(number, lambda number, frame: signals.append(number)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return program, signals
+
+
 class Programs:
     """Knows where the programs are and how each is called."""
 
@@ -82,9 +96,10 @@ class Programs:
         return {**os.environ, "OMP_NUM_THREADS": str(threads), **held, **dict(contestant.environment)}
 
     def output(self, command, environment):
-        program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)
+        program, signals = started(command, environment)
         try:
+            for number in signals:
+                signal.raise_signal(number)
             out, err = program.communicate(timeout=LONGEST_RUN_S)
         except BaseException as end:  # somebody may have stopped the comparison
             os.killpg(program.pid, signal.SIGKILL)  # the ranks that it has started, too

@@ -32,7 +32,8 @@ std::vector<Merge> merges_by_id(const Vocabulary& vocabulary,
     std::vector<Merge> by_id;
     by_id.reserve(merges.size());
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-        const auto& [left, right] = merges[rank];
+        const std::string& left = merges[rank].first;
+        const std::string& right = merges[rank].second;
         const auto id = [&](const std::string& piece) {
             const std::int32_t found = vocabulary.find(piece);
             if (found != no_id) return found;

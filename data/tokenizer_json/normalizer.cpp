@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizer_json/normalizer.hpp"
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "data/patterns/nfc.hpp"
 #include "data/text/unicode.hpp"
 #include "data/tokenizer_json/found_parts.hpp"
+#include "runtime/core/error.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -29,12 +31,23 @@ private:
     std::string begin_;
 };
 
+// The largest text that is read has 16 MiB, and no real tokenizer makes four bytes of one.
+constexpr std::size_t longest_bytes = std::size_t{64} << 20;
+
 class Replace final : public Normalizer {
 public:
     explicit Replace(const JsonPart& part)
         : pattern_(make_text_pattern(part.member("pattern"))),
           content_(part.needed_text("content")) {}
-    void normalize(std::string& text) const override { text = replaced(text, *pattern_, content_); }
+    void normalize(std::string& text) const override {
+        const std::size_t before = text.size();
+        text = replaced(text, *pattern_, content_);
+        if (text.size() > before && text.size() > longest_bytes)
+            throw Error(ErrorKind::data,
+                        "the tokenizer's normalizer makes a text longer than " +
+                            std::to_string(longest_bytes >> 20) +
+                            " MiB, by Replace; take a tokenizer from somebody whom you trust");
+    }
 
 private:
     std::unique_ptr<SplitPattern> pattern_;

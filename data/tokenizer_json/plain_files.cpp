@@ -109,7 +109,7 @@ Json byte_level(const TokenizerFacts& facts, const std::string& kind) {
 }
 
 Json pre_tokenizer(const TokenizerFacts& facts, const std::string& kind) {
-    const Json bytes = byte_level(facts, kind);
+    Json bytes = byte_level(facts, kind);
     if (kind != "qwen2") return bytes;
     const Json split = {{"type", "Split"},
                         {"pattern", {{"Regex", qwen2_pattern}}},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizers/dict_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "data/storage/foreign_tokenizer.hpp"
@@ -29,6 +31,20 @@ std::optional<TokenizerFile> description_beside(const fs::path& dict_file) {
     return std::nullopt;
 }
 
+// A dictionary has a word and a number in a line; the JSON of another toolkit would be read as
+// words.
+void refuse_foreign_file(const fs::path& dict_file) {
+    const std::string folder = fs::absolute(dict_file).parent_path();
+    const bool is_part =
+        std::ranges::find(format::foreign_tokenizer_files, dict_file.filename().string()) !=
+        std::ranges::end(format::foreign_tokenizer_files);
+    if (!is_part && dict_file.extension() != ".json") return;
+    throw Error(ErrorKind::config, dict_file.string() +
+                                       ": is no dictionary; for the tokenizer of a model give its "
+                                       "folder: --like " +
+                                       folder);
+}
+
 }  // namespace
 
 TokenizerOptions with_kept_tokenizer(TokenizerOptions wanted, Log& log) {
@@ -45,7 +61,10 @@ TokenizerOptions with_kept_tokenizer(TokenizerOptions wanted, Log& log) {
     } else {
         kept = description_beside(wanted.dict_file);
     }
-    if (!kept) return wanted;
+    if (!kept) {
+        refuse_foreign_file(wanted.dict_file);
+        return wanted;
+    }
     const bool pieces = kept->name == SentencePieceTokenizer::tokenizer_name;
     wanted.kind = pieces ? TokenizerKind::sentencepiece : TokenizerKind::re;
     if (kept->letter_case == "lower") wanted.dictionary.letter_case = LetterCase::lower;

@@ -13,6 +13,7 @@
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
+#include "model/architectures.hpp"
 #include "model/config_json.hpp"
 #include "model/huggingface_config.hpp"
 #include "runtime/core/error.hpp"
@@ -70,6 +71,10 @@ void require_same(const ModelSource& source, const model::ModelConfig& stored,
     for (const Key& key : fixed_keys()) {
         const std::string* option = given_option(key, given);
         if (option == nullptr || there.at(key.key) == here.at(key.key)) continue;
+        // Without an encoder --n-layers speaks of the decoder's layers alone.
+        if (!model::has_encoder(stored) && *option == "n-layers" && key.options.size() == 2 &&
+            key.options.front() == "n-encoder-layers")
+            continue;
         throw Error(ErrorKind::config, "--" + *option + " asks for " + text_of(here.at(key.key)) +
                                            ", but the model in " + source.folder + " has " +
                                            text_of(there.at(key.key)) +
@@ -163,9 +168,8 @@ void require_same_dictionary(const OpenedModel& model, const std::string& folder
         return;
     }
     throw Error(ErrorKind::config, folder + ": was trained with another dictionary than " +
-                                       dataset.directory() +
-                                       " has; prepare the data with --dict-file from the model's "
-                                       "folder");
+                                       dataset.directory() + " has; prepare the data with --like " +
+                                       folder);
 }
 
 namespace {

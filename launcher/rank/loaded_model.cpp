@@ -5,6 +5,7 @@
 #include <iostream>
 #include <system_error>
 
+#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "model/blocks/layout.hpp"
@@ -23,6 +24,11 @@ namespace {
 
 std::string newest_weights(const std::string& folder, const Warn& warn) {
     const train::CheckpointChoice choice = train::choose_checkpoint(folder);
+    if (!choice.path && is_huggingface_folder(folder))
+        throw Error(ErrorKind::config,
+                    folder + ": has no " + train::weights_file +
+                        ", which is what is read of a model of transformers; let "
+                        "save_pretrained write it as one file, with a large max_shard_size");
     if (!choice.path)
         throw Error(ErrorKind::config,
                     folder + ": holds no weights yet; train with -mf " + folder + " first");

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "runtime/core/json_text.hpp"
@@ -211,6 +212,13 @@ void SafetensorsFile::take_gpt2() {
         tensor.turned = known->turned && tensor.shape.size() == 2;
         if (tensor.turned) std::swap(tensor.shape[0], tensor.shape[1]);
     }
+    std::set<std::string_view> names;
+    for (const TensorInfo& tensor : tensors_)
+        if (!names.insert(tensor.name).second)
+            throw Error(ErrorKind::config,
+                        path_ + ": holds " + tensor.name +
+                            " twice, with and without \"transformer.\" in its name; save the model "
+                            "again");
 }
 
 // The two are one matrix here. A model whose head differs from its table is another kind.

@@ -251,3 +251,16 @@ TEST_CASE("control tokens come from no text unless that is asked for") {
         }
     }
 }
+
+TEST_CASE("a normalizer that makes much of little is stopped") {
+    Json file = small_file();
+    const Json replace = {
+        {"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}};
+    file["normalizer"] = {{"type", "Sequence"},
+                          {"normalizers", Json::array({replace, replace, replace, replace})}};
+    const auto tokenizer = tokenizer_of(file);
+    std::vector<std::int32_t> ids;
+    const std::string said = refusal([&] { tokenizer->encode("a", {}, ids); });
+    CHECK(said.find("longer than 64 MiB, by Replace") != std::string::npos);
+    CHECK(ids.empty());
+}

@@ -112,6 +112,17 @@ TEST_CASE("rows of a GPT-2 of transformers have its tokens, its loss and its gra
     CHECK(weights.tensors().size() == wanted.at("after_one_step_of_rate_1").size());
 }
 
+TEST_CASE("options of a GPT-2's shape that are its own change nothing") {
+    const ScratchFolder scratch;
+    const std::string data = prepare_rows(scratch);
+    const std::string line = "lockstep train" + std::string(of_init) + "--data " + data +
+                             " --max-train-steps 1 -mf " + (scratch / "m");
+    refused(line + " --n-layers 3", {"--n-layers asks for 3", "has 2"});
+    run_well(
+        line + " --n-layers 2 --n-heads " +
+        std::to_string(json::parse(read_text(folder + "/config.json")).at("n_head").get<int>()));
+}
+
 TEST_CASE("greedy replies are those of transformers, from its folder and from a run of it") {
     const ScratchFolder scratch;
     const std::string data = prepare_rows(scratch), model = scratch / "model";
@@ -245,6 +256,27 @@ TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
     refused(changed("n_embd", -3), {"n_embd", "-3"});
     refused(changed("n_layer", 3), {"decoder.layers.2"});
     refused(changed("vocab_size", 310), {"310", "320"});
+    // Weights in several files, and tensors under two names.
+    const std::string shards = scratch / "shards";
+    for (const char* name : {"config.json", "tokenizer.json", "tokenizer_config.json"})
+        write_text(shards + "/" + name, read_text(folder + "/" + name));
+    refused("lockstep train -m gpt2 --max-train-steps 1 --data " + data + " -mf " +
+                (scratch / "m") + " --init-model " + shards,
+            {"has no model.safetensors", "max_shard_size"});
+    const std::string file =
+        "{\"wte.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],"
+        "\"data_offsets\":[0,4]},\"transformer.wte.weight\":"
+        "{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[4,8]}}";
+    std::string bytes(8, '\0');
+    bytes[0] = static_cast<char>(file.size());
+    write_text(shards + "/model.safetensors", bytes + file + std::string(8, '\0'));
+    refused("lockstep train -m gpt2 --max-train-steps 1 --data " + data + " -mf " +
+                (scratch / "m") + " --init-model " + shards,
+            {"embeddings.weight twice"});
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+        refused("lockstep prepare --format messages --input " + (scratch / "rows.jsonl") +
+                    " --out " + (scratch / "d") + " --dict-file " + folder + "/" + name,
+                {"is no dictionary", "--like"});
     write_text(scratch / "w.txt", "text:a\tlabels:b\tepisode_done:True\n");
     refused("lockstep prepare --input " + (scratch / "w.txt") + " --out " + (scratch / "d") +
                 " --like " + folder + " --dict-file x",

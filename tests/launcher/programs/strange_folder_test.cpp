@@ -168,13 +168,17 @@ TEST_CASE_FIXTURE(PreparedDialogues, "what jobs and launchers leave in a folder 
 
 TEST_CASE_FIXTURE(PreparedDialogues, "another program's config.json is not called damaged") {
     fs::create_directory(model);
-    write_text(model + "/config.json", R"({"model_type": "gpt2", "n_head": 12, "n_layer": 12})");
+    write_text(model + "/config.json", R"({"n_head": 12, "n_layer": 12})");
+    const std::string train = "train --max-train-steps 1 --data " + data + " -mf ";
     for (const std::string& command :
-         {"train --max-train-steps 1 --data " + data + " -mf ", std::string("eval_model -mf "),
-          std::string("lockstep generate -mf ")}) {
+         {train, std::string("eval_model -mf "), std::string("lockstep generate -mf ")}) {
         CAPTURE(command);
         refused(run_line(command + model),
                 {model + "/config.json: was not written by Lockstep", "choose another folder"});
     }
+    write_text(model + "/config.json", R"({"model_type": "llama", "n_layer": 12})");
+    refused(run_line(train + model), {model + ": is a model of transformers", "--init-model"});
+    refused(run_line("lockstep generate -mf " + model),
+            {model + "/config.json: \"model_type\" is", "llama", "only gpt2"});
     CHECK(scratch.names("model") == std::set<std::string>{"config.json"});
 }
