@@ -90,7 +90,7 @@ std::string new_path(const std::string& folder) {
     // TensorBoard reads the files in the order of their names, so a run that is continued within
     // the same second takes the next second's name.
     for (;; ++seconds) {
-        const std::string path =
+        std::string path =
             folder + "/events.out.tfevents." + std::to_string(seconds) + "." + host.data();
         if (!path_exists(path)) return path;
     }
