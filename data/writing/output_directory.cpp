@@ -80,7 +80,7 @@ void check_free(const std::string& path, Existing existing) {
 
 // Returns the target of a symbolic link: a rename to `path` would replace the link itself instead.
 std::string followed(const std::string& given) {
-    const std::string path = named_folder(given);
+    std::string path = named_folder(given);
     std::error_code failure;
     if (!fs::is_symlink(path, failure)) return path;
     if (!path_exists(path))

@@ -120,15 +120,15 @@ TakenCoresNotice watch_cores(const RunConfig& config, const Job& job) {
 
 // Holds the files that an evaluation writes at its end.
 struct Claims {
-    OutputClaim report, logs;
+    std::optional<OutputClaim> report, logs;
 };
 
 std::unique_ptr<Claims> claim_outputs(const RunConfig& config, const Job& job) {
-    std::unique_ptr<Claims> claims;
+    auto claims = std::make_unique<Claims>();
     start_together(*job.communicator, job.rank_info, [&] {
-        if (job.rank_info.rank == 0)
-            claims.reset(new Claims{{"--report-filename", report_path(config)},
-                                    {"--world-logs", config.world_logs}});
+        if (job.rank_info.rank != 0) return;
+        claims->report.emplace("--report-filename", report_path(config));
+        claims->logs.emplace("--world-logs", config.world_logs);
     });
     return claims;
 }

@@ -148,7 +148,8 @@ struct Collected : data::PieceSink {
 }  // namespace
 
 TEST_CASE("pre-tokenizers give the pieces of tokenizers") {
-    for (const Json& part : read_golden("steps")["pre_tokenizers"]) {
+    const Json parts = read_golden("steps")["pre_tokenizers"];
+    for (const Json& part : parts) {
         CAPTURE(part[0].dump());
         const auto steps = data::make_pre_tokenizers({part[0], "file", "pre_tokenizer"});
         for (const Json& expected : part[1]) {

@@ -62,7 +62,8 @@ void refused_file(const std::string& text, const std::vector<std::string>& words
 TEST_CASE("lines become ids, with what belongs around them, and ids become lines") {
     const Folder folder("llama3");
     std::string lines, ids, around, split;
-    for (const Json& expected : golden("llama3")["cases"]) {
+    const Json cases = golden("llama3")["cases"];
+    for (const Json& expected : cases) {
         const auto text = expected["text"].get<std::string>();
         if (text.find_first_of("\r\n\x1A") != std::string::npos || text.starts_with("\uFEFF"))
             continue;
