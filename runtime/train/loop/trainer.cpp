@@ -46,7 +46,7 @@ kernels::Step step_before(const TrainerState& state, const kernels::LossScaling&
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, TrainerParts parts,
-                 std::optional<TrainerState> resume)
+                 const std::optional<TrainerState>& resume)
     : options_(options),
       parts_(parts),
       state_(first_state(options, resume)),
