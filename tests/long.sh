@@ -3,7 +3,7 @@
 #   tests/long.sh [AREA...]     without a word: all areas
 # cluster: every way to start on two real Slurm nodes (as root).
 # cuda: nvcc compiles the backend for all its targets; what its kernels need, cuDNN's plans, and the scripts for a host with a GPU.
-# sweeps: 50 rounds of killed ranks.
+# sweeps: the cases with the label `long`, and 50 rounds of killed ranks.
 # sanitizers: the unit tests with both sanitizers, and the emulated GPU with the address sanitizer.
 # fuzz: each fuzzer for 60 s of processor time.
 # sources: clang-tidy and the includes of every source.
@@ -43,10 +43,11 @@ run_cuda() {
         -DLOCKSTEP_CUOBJDUMP="$(cmake/cuobjdump.sh build-cuda/cuobjdump)"
     cmake --build --preset cuda --target gpu_bundle -- --quiet
     tested --test-dir build-cuda -R '^(gpu_|kernel_resources|cudnn_graphs_tests|kernels_cuda|model_cuda|train_cuda|comm_cuda|emulated_gpu)'
-    tests/cuda_sources.py > tests/cuda_checked.txt
+    tests/cuda_units.py --record build-cuda
 }
 run_sweeps() {
     release
+    tested --test-dir build -L '^long$' -LE '^cluster$' -E '^gpu_'
     tests/launcher/programs/kill_rounds.sh build/bin 50
 }
 run_sanitizers() {
