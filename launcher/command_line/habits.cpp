@@ -135,8 +135,10 @@ constexpr std::array value_habits{
     ValueHabit{"lr-scheduler", "reduce_lr_on_plateau plateau", "give reduceonplateau"},
     ValueHabit{"lr-scheduler",
                "cosine_with_restarts cosine_with_min_lr cosine_warmup_with_min_lr polynomial "
-               "polynomial_decay warmup_stable_decay wsd",
+               "polynomial_decay",
                "give cosine or linear, which fall to 0 at --max-train-steps"},
+    ValueHabit{"lr-scheduler", "warmup_stable_decay warmup-stable-decay trapezoid trapezoidal",
+               "give wsd, whose last tenth falls, or the share that --decay-ratio says"},
     ValueHabit{"optimizer",
                "adamw_torch adamw_torch_fused adamw_hf adamw_apex_fused adamw_fused "
                "paged_adamw_32bit fused_adamw",

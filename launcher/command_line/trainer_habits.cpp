@@ -144,7 +144,7 @@ constexpr std::array habits{
                 "`lockstep plan --data DIR` tells the largest --batchsize that fits"},
     OptionHabit{"lr-scheduler-type lr-scheduler-name lr-decay-style scheduler",
                 "it is --lr-scheduler here: linear and cosine are the same, "
-                "inverse_sqrt is invsqrt, reduce_lr_on_plateau is "
+                "warmup_stable_decay is wsd, inverse_sqrt is invsqrt, reduce_lr_on_plateau is "
                 "reduceonplateau, constant is none, and constant_with_warmup is fixed with "
                 "--lr-scheduler-decay 1 and --warmup-updates N"},
     OptionHabit{

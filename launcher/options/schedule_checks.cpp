@@ -32,11 +32,9 @@ void check_ratio(const RunConfig& config) {
 }  // namespace
 
 bool counts_epochs(const RunConfig& config) noexcept {
-    const train::ScheduleKind kind = config.train.schedule.kind;
-    const bool has_end = kind == train::ScheduleKind::linear || kind == train::ScheduleKind::cosine;
     const train::RunLimits& limits = config.train.limits;
-    return (has_end || config.warmup_ratio > 0) && limits.max_train_steps <= 0 &&
-           limits.num_epochs > 0;
+    return (train::has_end(config.train.schedule.kind) || config.warmup_ratio > 0) &&
+           limits.max_train_steps <= 0 && limits.num_epochs > 0;
 }
 
 // Rounded up, as transformers' Trainer does.

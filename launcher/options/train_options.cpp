@@ -150,15 +150,12 @@ OptionTable schedule_table(RunConfig& config) {
     using train::ScheduleKind;
     train::ScheduleOptions& s = config.train.schedule;
     OptionTable table("Learning rate schedule");
+    std::vector<std::pair<std::string, ScheduleKind>> kinds;
+    for (int i = 0; i <= static_cast<int>(ScheduleKind::reduceonplateau); ++i)
+        kinds.emplace_back(name(ScheduleKind{i}), ScheduleKind{i});
     table
-        .choice<ScheduleKind>("lr-scheduler", s.kind,
-                              {{"none", ScheduleKind::none},
-                               {"fixed", ScheduleKind::fixed},
-                               {"linear", ScheduleKind::linear},
-                               {"cosine", ScheduleKind::cosine},
-                               {"invsqrt", ScheduleKind::invsqrt},
-                               {"reduceonplateau", ScheduleKind::reduceonplateau}},
-                              "how the learning rate falls; linear and cosine end with "
+        .choice<ScheduleKind>("lr-scheduler", s.kind, kinds,
+                              "how the learning rate falls; linear, cosine and wsd end with "
                               "--max-train-steps or else --num-epochs")
         .with(Trait::updates, Trait::decays);
     add_warmup(table, config);
@@ -166,6 +163,10 @@ OptionTable schedule_table(RunConfig& config) {
         .integer("invsqrt-lr-decay-gamma", s.invsqrt_lr_decay_gamma,
                  "gamma of invsqrt: sqrt(gamma / (gamma + updates since the warm-up)) "
                  "(-1: --warmup-updates)")
+        .with(Trait::updates);
+    table
+        .number_from_0("decay-ratio", s.decay_ratio,
+                       "wsd: share of the run's updates, the last ones, in which the rate falls")
         .with(Trait::updates);
     table
         .number_from_0("lr-scheduler-decay", s.lr_scheduler_decay,

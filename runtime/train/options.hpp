@@ -23,7 +23,17 @@ enum class Offload { none, optimizer };
 constexpr const char* name(Offload offload) noexcept {
     return offload == Offload::optimizer ? "optimizer" : "none";
 }
-enum class ScheduleKind { none, fixed, linear, cosine, invsqrt, reduceonplateau };
+enum class ScheduleKind { none, fixed, linear, cosine, wsd, invsqrt, reduceonplateau };
+constexpr const char* name(ScheduleKind kind) noexcept {
+    constexpr const char* names[] = {"none", "fixed",   "linear",         "cosine",
+                                     "wsd",  "invsqrt", "reduceonplateau"};
+    return names[static_cast<int>(kind)];
+}
+// Tells whether the rate depends on the number of the run's updates.
+constexpr bool has_end(ScheduleKind kind) noexcept {
+    return kind == ScheduleKind::linear || kind == ScheduleKind::cosine ||
+           kind == ScheduleKind::wsd;
+}
 enum class Overlap { on, off };
 enum class Direction { minimise, maximise };
 // Tells when checkpoints are written. beside_training: a thread writes a copy that rank 0 holds.
@@ -61,6 +71,7 @@ struct ScheduleOptions {
     std::int64_t warmup_updates = -1;
     double warmup_rate = 1e-4;
     std::int64_t invsqrt_lr_decay_gamma = -1;
+    double decay_ratio = 0.1;  // wsd: the share of the run's updates in which the rate falls
     double lr_scheduler_decay = 0.5;
     int lr_scheduler_patience = 3;
 };

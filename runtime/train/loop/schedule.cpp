@@ -16,7 +16,7 @@ constexpr double better_by = 1e-4, least_change = 1e-8;
 
 double curve_length(const ScheduleOptions& options, std::int64_t warmup, std::int64_t run_updates) {
     const std::int64_t length = run_updates - warmup;
-    const char* kind = options.kind == ScheduleKind::linear ? "linear" : "cosine";
+    const char* kind = name(options.kind);
     if (run_updates <= 0)
         throw Error(ErrorKind::config, std::string("--lr-scheduler ") + kind +
                                            " needs to know when the rate ends: add "
@@ -29,14 +29,34 @@ double curve_length(const ScheduleOptions& options, std::int64_t warmup, std::in
     return static_cast<double>(length);
 }
 
+// Returns half a wave from 1 to 0; `progress` goes from 0 to 1.
+double half_wave(double progress) noexcept {
+    return (1 + std::cos(std::numbers::pi * std::clamp(progress, 0.0, 1.0))) / 2;
+}
+
+double decay_length(const ScheduleOptions& options, double length, std::int64_t run_updates) {
+    if (options.decay_ratio > 1)
+        throw Error(ErrorKind::config, "--decay-ratio is a share of the run: give at most 1");
+    const double decay =
+        std::max(1.0, std::ceil(static_cast<double>(run_updates) * options.decay_ratio));
+    if (decay > length)
+        throw Error(ErrorKind::config, "--decay-ratio: the fall takes " +
+                                           std::to_string(static_cast<std::int64_t>(decay)) +
+                                           " updates, and the warm-up leaves " +
+                                           std::to_string(static_cast<std::int64_t>(length)) +
+                                           " of " + std::to_string(run_updates) +
+                                           "; lower one of the two");
+    return decay;
+}
+
 }  // namespace
 
 Schedule::Schedule(const ScheduleOptions& options, double learningrate, std::int64_t run_updates)
     : options_(options),
       learningrate_(learningrate),
       warmup_(std::max<std::int64_t>(0, options.warmup_updates)) {
-    if (options.kind == ScheduleKind::linear || options.kind == ScheduleKind::cosine)
-        length_ = curve_length(options, warmup_, run_updates);
+    if (has_end(options.kind)) length_ = curve_length(options, warmup_, run_updates);
+    if (options.kind == ScheduleKind::wsd) decay_ = decay_length(options, length_, run_updates);
     if (options.kind == ScheduleKind::none && warmup_ > 0)
         throw Error(ErrorKind::config,
                     "--warmup-updates contradicts --lr-scheduler none; leave one out");
@@ -60,7 +80,9 @@ double Schedule::after_warmup(double s) const noexcept {
         case ScheduleKind::linear:
             return std::max(0.0, 1 - s / length_);
         case ScheduleKind::cosine:
-            return (1 + std::cos(std::numbers::pi * std::min(1.0, s / length_))) / 2;
+            return half_wave(s / length_);
+        case ScheduleKind::wsd:
+            return half_wave((s - length_ + decay_) / decay_);
         case ScheduleKind::invsqrt:
             return std::sqrt(std::max(1.0, gamma_) / std::max(1.0, gamma_ + s));
         case ScheduleKind::none:

@@ -14,6 +14,8 @@ namespace lockstep::train {
 //       none             lr
 //       linear           lr * max(0, 1 - s / L)
 //       cosine           lr * (1 + cos(pi * min(1, s / L))) / 2
+//       wsd              lr, in the last D updates lr * (1 + cos(pi * min(1, (s - L + D) / D))) / 2
+//                        with D = decay_ratio * T, rounded up, at least 1
 //       invsqrt          lr * sqrt(max(1, gamma) / max(1, gamma + s)), gamma by default W
 //       fixed            lr, times lr_scheduler_decay after every lr_scheduler_patience validations
 //       reduceonplateau  lr, times lr_scheduler_decay once more than lr_scheduler_patience
@@ -41,7 +43,8 @@ private:
     ScheduleOptions options_;
     double learningrate_;
     std::int64_t warmup_;
-    double length_ = 0;  // linear and cosine
+    double length_ = 0;  // linear, cosine and wsd
+    double decay_ = 0;   // wsd: D
     double gamma_ = 0;   // invsqrt
     ScheduleState state_;
 };

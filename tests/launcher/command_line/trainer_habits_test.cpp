@@ -196,6 +196,7 @@ TEST_CASE("other trainers' words for values are answered") {
     says({"--lr-scheduler", "constant_with_warmup"}, "give fixed with --lr-scheduler-decay 1");
     says({"--lr-scheduler", "constant"}, "give none");
     says({"--lr-scheduler", "inverse_sqrt"}, "give invsqrt");
+    says({"--lr-scheduler", "warmup_stable_decay"}, "give wsd");
     says({"--lr-scheduler", "cosine_with_restarts"}, "give cosine or linear");
     says({"--optimizer", "adamw_torch_fused"}, "give adamw");
     says({"--optimizer", "adamw_bnb_8bit"}, "--moments int8");

@@ -31,7 +31,8 @@ def warmup_of(updates, ratio):
 
 def rates_of(name, warmup, updates):
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
-    scheduler = transformers.get_scheduler(name, optimizer, warmup, updates)
+    more = {"num_decay_steps": math.ceil(DECAY_RATIO * updates)} if name == WSD else None
+    scheduler = transformers.get_scheduler(name, optimizer, warmup, updates, more)
     rates = []
     for _ in range(updates):
         rates.append(optimizer.param_groups[0]["lr"])
@@ -40,7 +41,8 @@ def rates_of(name, warmup, updates):
     return rates
 
 
-OURS = {"constant_with_warmup": "fixed --lr-scheduler-decay 1", "inverse_sqrt": "invsqrt"}
+WSD, DECAY_RATIO = "warmup_stable_decay", 0.3
+OURS = {WSD: f"wsd --decay-ratio {DECAY_RATIO}", "constant_with_warmup": "fixed --lr-scheduler-decay 1", "inverse_sqrt": "invsqrt"}
 golden = []
 for name, ratio, length in (
         ("linear", None, "--num-epochs 3"),
@@ -50,7 +52,9 @@ for name, ratio, length in (
         ("linear", 0.3, "--num-epochs 4 --update-freq 2"),
         ("cosine", 0.07, "--max-train-steps 100"),  # 100 * 0.07 is more than 7
         ("constant_with_warmup", 0.2, "--num-epochs 2"),
-        ("inverse_sqrt", 0.25, "--num-epochs 4")):
+        ("inverse_sqrt", 0.25, "--num-epochs 4"),
+        (WSD, 0.1, "--max-train-steps 50"),
+        (WSD, None, "--num-epochs 4")):
     words = dict(zip(length.split()[::2], length.split()[1::2]))
     updates = int(words.get("--max-train-steps", 0)) or updates_of(
         float(words["--num-epochs"]), int(words.get("--update-freq", 1)))

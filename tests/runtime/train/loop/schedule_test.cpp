@@ -47,6 +47,19 @@ TEST_CASE("linear and cosine fall to 0 at the end of the run and stay there") {
     CHECK(cosine.rate(75) == doctest::Approx(2 - std::sqrt(2.0)));
 }
 
+TEST_CASE("wsd stays at the full rate until its last updates") {
+    auto options = options_of(ScheduleKind::wsd, 10);
+    options.decay_ratio = 0.2;
+    const Schedule wsd(options, 2.0, 100);
+    check_rates(wsd, {{5, 1.1}, {10, 2.0}, {79, 2.0}, {80, 2.0}, {90, 1.0}, {100, 0}, {110, 0}});
+    options.decay_ratio = 1;
+    CHECK_THROWS_WITH_AS(Schedule(options, 2.0, 100), doctest::Contains("leaves 90 of 100"), Error);
+    options.decay_ratio = 1e300;
+    CHECK_THROWS_WITH_AS(Schedule(options, 2.0, 100), doctest::Contains("at most 1"), Error);
+    options.decay_ratio = 0;
+    check_rates(Schedule(options, 2.0, 100), {{50, 2.0}, {99, 2.0}, {100, 0}});
+}
+
 TEST_CASE("fixed decays after every so many validations") {
     auto options = options_of(ScheduleKind::fixed, 2);
     options.lr_scheduler_patience = 2;
