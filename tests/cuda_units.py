@@ -91,17 +91,23 @@ def objects_of(build):
     return objects
 
 
+def make(build, targets):
+    """Whether all of the targets were made; those that can be made are made in any case."""
+    command = ["cmake", "--build", build, "--target", *targets, "--", "--quiet", "-k", "0"]
+    return subprocess.run(command, check=False).returncode == 0
+
+
 def compile_units(build, wanted):
     """Compiles what the build has of the wanted units. Returns those that compiled, and whether all of the build's did."""
-    objects, done = objects_of(build), []
+    objects = objects_of(build)
     for unit in wanted:
         if unit not in objects:
             print(f"{unit}: this build leaves it out")
-        elif subprocess.run(["cmake", "--build", build, "--target", objects[unit], "--", "--quiet"], check=False).returncode:
-            return done, False
-        else:
-            done.append(unit)
-    return done, True
+    there = [unit for unit in wanted if unit in objects]
+    if not there or make(build, [objects[unit] for unit in there]):
+        return there, True
+    # What has compiled is not compiled again.
+    return [unit for unit in there if make(build, [objects[unit]])], False
 
 
 def main():
