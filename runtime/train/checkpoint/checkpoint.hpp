@@ -28,7 +28,7 @@ std::vector<TensorExtent> places_of(const std::vector<OptimizerTensor>& tensors)
 
 // A checkpoint is a folder with model.safetensors, the optimizer's tensors in pieces
 // (part-00000.safetensors ...), state.json and manifest.json, which lists each file's size and
-// XXH3. docs/checkpoints.md describes the format.
+// XXH3. docs/checkpoint-format.md describes the format.
 
 // A checkpoint that several writers may write together. One process makes the draft; any process
 // that shares the folder adds files to it.
