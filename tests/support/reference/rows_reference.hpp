@@ -34,6 +34,8 @@ inline double activation_reference(kernels::Activation f, double x) {
             return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x)));
         case kernels::Activation::gelu_erf:
             return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+        case kernels::Activation::silu:
+            return x / (1 + std::exp(-x));
     }
     return 0;
 }
