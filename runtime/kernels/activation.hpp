@@ -13,8 +13,8 @@ using device::CpuContext;
 using device::CudaContext;
 
 // gelu_tanh is GPT-2's 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). gelu_erf is the exact
-// x * Phi(x), which ParlAI calls `gelu`.
-enum class Activation { relu, gelu_tanh, gelu_erf };
+// x * Phi(x), which ParlAI calls `gelu`. silu is x * sigmoid(x).
+enum class Activation { relu, gelu_tanh, gelu_erf, silu };
 
 // Computes y = dropout(f(x)). Backward needs x, the value before the activation; therefore y may be
 // x only if no backward follows or if f is relu.

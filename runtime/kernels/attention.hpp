@@ -16,11 +16,25 @@ using device::CudaContext;
 
 enum class Mask { none, causal };
 
-// Scores are scaled by 1 / sqrt(head_dim); head h owns columns [h * head_dim, (h + 1) * head_dim).
+// Scores are scaled by 1 / sqrt(head_dim); head h owns columns [h * head_dim, (h + 1) * head_dim)
+// of q and out, and reads those of kv_head(h) in k and v.
 struct AttentionShape {
-    int heads;
-    int head_dim;
-    Mask mask;  // causal: query i of a sequence sees its keys 0..i
+    int heads = 0;
+    int head_dim = 0;
+    Mask mask = Mask::none;  // causal: query i of a sequence sees its keys 0..i
+    // Heads of keys and values, a divisor of heads: heads / kv_heads heads after one another share
+    // one. 0: as many as heads.
+    int kv_heads = 0;
+    // With the causal mask, query i sees no more than keys i - window + 1..i. 0: no such limit.
+    std::int32_t window = 0;
+
+    constexpr int key_heads() const noexcept { return kv_heads == 0 ? heads : kv_heads; }
+    constexpr int heads_per_key() const noexcept { return heads / key_heads(); }
+    constexpr int kv_head(int head) const noexcept { return head / heads_per_key(); }
+    constexpr std::int64_t q_width() const noexcept { return std::int64_t{heads} * head_dim; }
+    constexpr std::int64_t kv_width() const noexcept {
+        return std::int64_t{key_heads()} * head_dim;
+    }
 };
 
 // Holds the sequences of a ragged batch: sequence s has queries [q_offsets[s], q_offsets[s + 1])
@@ -36,7 +50,8 @@ struct Sequences {
     std::int32_t longest_q = 0, longest_k = 0;
 };
 
-// Computes attention. out is [q_total, heads * head_dim]; log_sum_exp is [heads * q_total],
+// Computes attention. q and out are [q_total, heads * head_dim], k and v [k_total, kv_heads *
+// head_dim]; log_sum_exp is [heads * q_total],
 // head-major, and backward needs it. Attention dropout uses word (key position % 4) of Philox {site
 // + head, global row, query position, key position / 4}. Filler rows of out become zero. No [T, T]
 // matrix is kept. GPUs also take fp16; their head_dim is at most 256, and they do not notice a
@@ -64,7 +79,8 @@ struct AttentionBiases {
     Into into = Into::overwrite;
 };
 
-// Overwrites dq, dk and dv; their filler rows become zero. The probabilities are computed again
+// Overwrites dq, dk and dv; their filler rows become zero. dk and dv of a head of keys are the sums
+// over the heads that share it. The probabilities are computed again
 // from log_sum_exp.
 template <class T, class Space>
 struct AttentionBackward {
@@ -88,7 +104,8 @@ inline std::string describe_attention(CpuContext&, int, float) { return ""; }
 std::string describe_attention(CudaContext& ctx, int head_dim, float dropout);
 
 // Decoding has one query per sequence, and keys and values in a cache. Sequence s attends to cache
-// rows [begin[s], begin[s] + length[s]). q and out are [sequences, heads * head_dim].
+// rows [begin[s], begin[s] + length[s]), with a window to the last of them only. q and out are
+// [sequences, heads * head_dim], the cache's rows are kv_heads * head_dim wide.
 template <class T, class Space>
 struct AttentionDecode {
     AttentionShape shape;

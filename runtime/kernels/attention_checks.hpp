@@ -6,6 +6,13 @@
 // The contracts of attention's operands, which hold on every device. A check throws Error.
 namespace lockstep::kernels {
 
+inline void check(const AttentionShape& shape) {
+    require(shape.heads > 0 && shape.kv_heads >= 0 && shape.heads % shape.key_heads() == 0,
+            "attention: the heads are no multiple of those of keys and values");
+    require(shape.window >= 0 && (shape.window == 0 || shape.mask == Mask::causal),
+            "attention: a window needs the causal mask");
+}
+
 template <class Space>
 void check(const Sequences<Space>& sequences) {
     require(
@@ -17,9 +24,10 @@ void check(const Sequences<Space>& sequences) {
 
 template <class T, class Space>
 void check(const AttentionForward<T, Space>& o) {
-    const std::int64_t width = o.shape.heads * o.shape.head_dim;
-    require(o.q.cols == width && o.k.cols == width && o.v.cols == width && o.out.cols == width &&
-                o.out.rows == o.q.rows && o.v.rows == o.k.rows,
+    check(o.shape);
+    const std::int64_t width = o.shape.q_width(), kv_width = o.shape.kv_width();
+    require(o.q.cols == width && o.k.cols == kv_width && o.v.cols == kv_width &&
+                o.out.cols == width && o.out.rows == o.q.rows && o.v.rows == o.k.rows,
             "attention_forward: shapes do not fit");
     require(o.log_sum_exp.size() == static_cast<std::size_t>(o.shape.heads * o.q.rows),
             "attention_forward: log_sum_exp is [heads * q_total]");
@@ -28,10 +36,11 @@ void check(const AttentionForward<T, Space>& o) {
 
 template <class T, class Space>
 void check(const AttentionBackward<T, Space>& o) {
-    const std::int64_t width = o.shape.heads * o.shape.head_dim;
-    require(o.q.cols == width && o.k.cols == width && o.v.cols == width && o.out.cols == width &&
-                o.d_out.cols == width && o.dq.cols == width && o.dk.cols == width &&
-                o.dv.cols == width,
+    check(o.shape);
+    const std::int64_t width = o.shape.q_width(), kv_width = o.shape.kv_width();
+    require(o.q.cols == width && o.k.cols == kv_width && o.v.cols == kv_width &&
+                o.out.cols == width && o.d_out.cols == width && o.dq.cols == width &&
+                o.dk.cols == kv_width && o.dv.cols == kv_width,
             "attention_backward: widths do not fit");
     require(o.out.rows == o.q.rows && o.d_out.rows == o.q.rows && o.dq.rows == o.q.rows &&
                 o.v.rows == o.k.rows && o.dk.rows == o.k.rows && o.dv.rows == o.k.rows &&
@@ -42,9 +51,10 @@ void check(const AttentionBackward<T, Space>& o) {
 
 template <class T, class Space>
 void check(const AttentionDecode<T, Space>& o) {
-    const std::int64_t width = o.shape.heads * o.shape.head_dim;
+    check(o.shape);
+    const std::int64_t width = o.shape.q_width(), kv_width = o.shape.kv_width();
     const auto sequences = static_cast<std::int64_t>(o.begin.size());
-    require(o.q.cols == width && o.k_cache.cols == width && o.v_cache.cols == width &&
+    require(o.q.cols == width && o.k_cache.cols == kv_width && o.v_cache.cols == kv_width &&
                 o.out.cols == width && o.v_cache.rows == o.k_cache.rows,
             "attention_decode: shapes do not fit");
     require(o.length.size() == o.begin.size() && o.q.rows == sequences && o.out.rows == sequences,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/core/bf16.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/device/contexts.hpp"
@@ -14,21 +16,27 @@ using device::CudaContext;
 
 constexpr float layer_norm_epsilon = 1e-5f;
 
-// Computes the layer norm of a residual sum: sum = x + dropout(branch) and
-// y = (sum - mean) * rstd * gamma + beta. An empty branch means sum = x (`sum` may then be empty,
-// and backward needs x instead). All matrices are [rows, d]; mean and rstd are [rows] in fp32.
-// branch may be sum; if there is a branch, y may be x. A call with x = sum and no branch calculates
-// the same y, mean and rstd again, bit for bit.
+// layer: y = (sum - mean) * rstd * gamma + beta.
+// rms: y = T(sum * rstd) * gamma, where rstd = 1 / sqrt(mean(sum^2) + epsilon). The normed value is
+// rounded to T before it is multiplied, as in LLaMA. beta, mean and dbeta are empty then.
+enum class NormKind : std::uint8_t { layer, rms };
+
+// Computes the norm y of a residual sum = x + dropout(branch). An empty branch means sum = x (`sum`
+// may then be empty, and backward needs x instead). All matrices are [rows, d]; mean and rstd are
+// [rows] in fp32. branch may be sum; if there is a branch, y may be x. A call with x = sum and no
+// branch calculates the same y, mean and rstd again, bit for bit.
 template <class T, class Space>
 struct NormForward {
+    NormKind kind = NormKind::layer;
+    float epsilon = layer_norm_epsilon;
     Dropout dropout = {};
     TokenCoordinates<Space> coordinates = {};
     MatrixView<const T, Space> x;
     MatrixView<const T, Space> branch = {};
-    View<const T, Space> gamma, beta;
+    View<const T, Space> gamma, beta = {};
     MatrixView<T, Space> sum = {};
     MatrixView<T, Space> y;
-    View<float, Space> mean, rstd;
+    View<float, Space> mean = {}, rstd;
 };
 template <class T>
 void norm_forward(CpuContext& ctx, const NormForward<T, HostSpace>& operands);
@@ -42,16 +50,17 @@ void norm_forward(CudaContext& ctx, const NormForward<T, CudaSpace>& operands);
 // of the columns of d_branch, or of dx if d_branch is not wanted. dx may be dy or d_sum.
 template <class T, class Space>
 struct NormBackward {
+    NormKind kind = NormKind::layer;
     Dropout dropout = {};
     TokenCoordinates<Space> coordinates = {};
     MatrixView<const T, Space> dy;
     MatrixView<const T, Space> d_sum = {};
     MatrixView<const T, Space> sum;
-    View<const float, Space> mean, rstd;
+    View<const float, Space> mean = {}, rstd;
     View<const T, Space> gamma;
     MatrixView<T, Space> dx;
     MatrixView<T, Space> d_branch = {};
-    View<float, Space> dgamma, dbeta;
+    View<float, Space> dgamma, dbeta = {};
     View<float, Space> dbias = {};
     Into into;
 };

@@ -2,43 +2,20 @@
 #include <type_traits>
 
 #include "runtime/kernels/activation_checks.hpp"
+#include "runtime/kernels/cpu/activation_functions.hpp"
 #include "runtime/kernels/cpu/avx512/activation_rows.hpp"
 #include "runtime/kernels/cpu/avx512/floats.hpp"
 #include "runtime/kernels/cpu/primitives/column_sums.hpp"
 #include "runtime/kernels/cpu/primitives/dropout_mask.hpp"
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
-#include "runtime/kernels/cpu/primitives/vector_math.hpp"
 
 namespace lockstep::kernels {
 
 namespace {
 
+using cpu::derivative;
 using cpu::Masking;
-
-// These are sqrt(2 / pi) and the coefficient of the cubic term in GPT-2's gelu.
-constexpr float tanh_scale = 0.7978845608f, cubic = 0.044715f;
-constexpr float sqrt_half = 0.7071067812f, inverse_sqrt_2pi = 0.3989422804f;
-
-// Uses 0.5 (1 + tanh u) = sigmoid(2 u), which needs one exponential and has no cancellation for
-// negative u.
-template <Activation f>
-[[gnu::always_inline]] inline float value(float x) {
-    if constexpr (f == Activation::relu) return x < 0.0f ? 0.0f : x;  // NaN stays
-    if constexpr (f == Activation::gelu_tanh)
-        return x * cpu::sigmoid(2.0f * tanh_scale * (x + cubic * x * x * x));
-    return x * (0.5f + 0.5f * cpu::error_function(x * sqrt_half));
-}
-
-template <Activation f>
-[[gnu::always_inline]] inline float derivative(float x) {
-    if constexpr (f == Activation::relu) return x > 0.0f ? 1.0f : 0.0f;
-    if constexpr (f == Activation::gelu_tanh) {
-        const float s = cpu::sigmoid(2.0f * tanh_scale * (x + cubic * x * x * x));
-        return s + x * s * (1.0f - s) * 2.0f * tanh_scale * (1.0f + 3.0f * cubic * x * x);
-    }
-    return 0.5f + 0.5f * cpu::error_function(x * sqrt_half) +
-           x * inverse_sqrt_2pi * cpu::exponential(-0.5f * x * x);
-}
+using cpu::value;
 
 template <Activation f, Masking masking, class T>
 [[gnu::always_inline]] inline void forward_columns(const cpu::RowMask& mask, const T* x, T* y,
@@ -84,6 +61,8 @@ template <class Body>
     if (f == relu) return body.template operator()<relu, Masking::off>();
     if (f == gelu_tanh && masked) return body.template operator()<gelu_tanh, Masking::on>();
     if (f == gelu_tanh) return body.template operator()<gelu_tanh, Masking::off>();
+    if (f == silu && masked) return body.template operator()<silu, Masking::on>();
+    if (f == silu) return body.template operator()<silu, Masking::off>();
     if (masked) return body.template operator()<gelu_erf, Masking::on>();
     body.template operator()<gelu_erf, Masking::off>();
 }

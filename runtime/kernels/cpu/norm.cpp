@@ -35,6 +35,29 @@ template <class T>
     add_columns(x, y, d);
 }
 
+template <class T>
+void norm_row(const NormForward<T, HostSpace>& o, const T* from, std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (o.kind == NormKind::rms) {
+        o.rstd[at] = cpu::rms_norm_row(from, o.gamma.data(), o.epsilon, row_of(o.y, i), o.x.cols);
+        return;
+    }
+    const auto moments =
+        cpu::norm_row(from, o.gamma.data(), o.beta.data(), o.epsilon, row_of(o.y, i), o.x.cols);
+    o.mean[at] = moments.mean;
+    o.rstd[at] = moments.rstd;
+}
+
+template <class T>
+void backward_row(const NormBackward<T, HostSpace>& o, const cpu::RowMask& mask,
+                  const cpu::NormGradients<T>& row, std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (o.kind == NormKind::rms)
+        cpu::rms_norm_backward_row(mask, row, o.rstd[at], o.sum.cols);
+    else
+        cpu::norm_backward_row(mask, row, {o.mean[at], o.rstd[at]}, o.sum.cols);
+}
+
 }  // namespace
 
 template <class T>
@@ -52,10 +75,7 @@ void norm_forward(CpuContext& ctx, const NormForward<T, HostSpace>& o) {
                                   d);
             from = to;  // the rounded sum, because backward sees no other value
         }
-        const auto moments = cpu::norm_row(from, o.gamma.data(), o.beta.data(), layer_norm_epsilon,
-                                           row_of(o.y, i), d);
-        o.mean[static_cast<std::size_t>(i)] = moments.mean;
-        o.rstd[static_cast<std::size_t>(i)] = moments.rstd;
+        norm_row(o, from, i);
     });
 }
 
@@ -66,7 +86,8 @@ void norm_backward(CpuContext& ctx, const NormBackward<T, HostSpace>& o) {
     const std::int64_t d = o.sum.cols;
     // The totals lie side by side, so that one pass over the rows calculates all of them.
     const HostView<float> wanted[] = {o.dgamma, o.dbeta, o.dbias};
-    const std::int64_t columns = (o.dbias.empty() ? 2 : 3) * d;
+    std::int64_t columns = 0;
+    for (const auto& total : wanted) columns += static_cast<std::int64_t>(total.size());
     const auto totals = cpu::scratch<float>(ctx, cpu::ScratchMemory::Slot::totals, columns);
     float* to = totals.data();
     if (o.into == Into::add)
@@ -79,10 +100,9 @@ void norm_backward(CpuContext& ctx, const NormBackward<T, HostSpace>& o) {
                                         row_of(o.dx, i),
                                         row_of(o.d_branch, i),
                                         sums,
-                                        sums + d,
-                                        o.dbias.empty() ? nullptr : sums + 2 * d};
-        const auto at = static_cast<std::size_t>(i);
-        cpu::norm_backward_row(cpu::at(mask, o.coordinates, i), row, {o.mean[at], o.rstd[at]}, d);
+                                        o.dbeta.empty() ? nullptr : sums + d,
+                                        o.dbias.empty() ? nullptr : sums + columns - d};
+        backward_row(o, cpu::at(mask, o.coordinates, i), row, i);
     });
     const float* from = totals.data();
     for (const auto& total : wanted) {

@@ -59,6 +59,38 @@ template <class T>
     return {mean, rstd};
 }
 
+// Rounds x to T.
+[[gnu::always_inline]] inline float rounded_to(float, float x) noexcept { return x; }
+[[gnu::always_inline]] inline float rounded_to(bf16 to, float x) noexcept {
+    return store_rounded(to, x);
+}
+
+template <class T>
+[[gnu::always_inline]] inline float rms_normalise(const T* x, const T* gamma, float epsilon, T* y,
+                                                  std::int64_t d) {
+    float squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (std::int64_t j = 0; j < d; ++j) squares += load(x[j]) * load(x[j]);
+    const float rstd = 1.0f / std::sqrt(squares / static_cast<float>(d) + epsilon);
+#pragma omp simd
+    for (std::int64_t j = 0; j < d; ++j)
+        store(y[j], rounded_to(T{}, load(x[j]) * rstd) * load(gamma[j]));
+    return rstd;
+}
+
+// Writes a row of dx, whose elements gradient(j) gives.
+template <class T, class Gradient>
+[[gnu::always_inline]] inline void write_gradient(const T* d_sum, T* dx, std::int64_t d,
+                                                  const Gradient& gradient) {
+    if (d_sum != nullptr) {
+#pragma omp simd
+        for (std::int64_t j = 0; j < d; ++j) store(dx[j], gradient(j) + load(d_sum[j]));
+    } else {
+#pragma omp simd
+        for (std::int64_t j = 0; j < d; ++j) store(dx[j], gradient(j));
+    }
+}
+
 // Let h = (sum - mean) rstd and g = dy gamma; then d(sum) = rstd (g - mean(g) - h mean(g h)).
 template <class T>
 [[gnu::always_inline]] inline void backward(const NormGradients<T>& row, Moments moments,
@@ -78,18 +110,31 @@ template <class T>
     }
     const float mean_g = total_g / static_cast<float>(d);
     const float mean_gh = total_gh / static_cast<float>(d);
-    T* dx = row.dx;
     const auto gradient = [=](std::int64_t j) __attribute__((always_inline)) {
         const float h = (load(sum[j]) - mean) * rstd;
         return rstd * (load(dy[j]) * load(gamma[j]) - mean_g - h * mean_gh);
     };
-    if (d_sum != nullptr) {
-#pragma omp simd
-        for (std::int64_t j = 0; j < d; ++j) store(dx[j], gradient(j) + load(d_sum[j]));
-    } else {
-#pragma omp simd
-        for (std::int64_t j = 0; j < d; ++j) store(dx[j], gradient(j));
+    write_gradient(d_sum, row.dx, d, gradient);
+}
+
+// Let h = sum rstd and g = dy gamma; then d(sum) = rstd (g - h mean(g h)).
+template <class T>
+[[gnu::always_inline]] inline void rms_backward(const NormGradients<T>& row, float rstd,
+                                                std::int64_t d) {
+    const T *dy = row.dy, *sum = row.sum, *gamma = row.gamma;
+    float* const dgamma = row.dgamma;
+    float total_gh = 0;
+#pragma omp simd reduction(+ : total_gh)
+    for (std::int64_t j = 0; j < d; ++j) {
+        const float h = load(sum[j]) * rstd;
+        total_gh += load(dy[j]) * load(gamma[j]) * h;
+        dgamma[j] += load(dy[j]) * h;
     }
+    const float mean_gh = total_gh / static_cast<float>(d);
+    const auto gradient = [=](std::int64_t j) __attribute__((always_inline)) {
+        return rstd * (load(dy[j]) * load(gamma[j]) - load(sum[j]) * rstd * mean_gh);
+    };
+    write_gradient(row.d_sum, row.dx, d, gradient);
 }
 
 // Computes d_branch = dx * mask.
@@ -130,6 +175,15 @@ template <class T>
     backward(row, moments, d);
 }
 
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void rms_gradient_row(
+    const NormGradients<float>& row, float rstd, std::int64_t d) {
+    rms_backward(row, rstd, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void rms_gradient_row(
+    const NormGradients<bf16>& row, float rstd, std::int64_t d) {
+    rms_backward(row, rstd, d);
+}
+
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void branch_row(
     const RowMask& mask, const NormGradients<float>& row, std::int64_t d) {
     branch(mask, row, d);
@@ -139,13 +193,19 @@ template <class T>
     branch(mask, row, d);
 }
 
+// Calculates what follows from a row of dx.
+template <class T>
+void backward_branch(const RowMask& mask, const NormGradients<T>& row, std::int64_t d) {
+    branch_row(mask, row, d);
+    if (row.dbias != nullptr)
+        add_to_sums(row.d_branch == nullptr ? row.dx : row.d_branch, row.dbias, d);
+}
+
 template <class T>
 void backward_row_by_parts(const RowMask& mask, const NormGradients<T>& row, Moments moments,
                            std::int64_t d) {
     gradient_row(row, moments, d);
-    branch_row(mask, row, d);
-    if (row.dbias != nullptr)
-        add_to_sums(row.d_branch == nullptr ? row.dx : row.d_branch, row.dbias, d);
+    backward_branch(mask, row, d);
 }
 
 }  // namespace
@@ -169,6 +229,26 @@ Moments norm_row(const bf16* x, const bf16* gamma, const bf16* beta, float epsil
                  std::int64_t d) {
     if (avx512::usable()) return avx512::norm_row(x, gamma, beta, epsilon, y, d);
     return portable_norm_row(x, gamma, beta, epsilon, y, d);
+}
+
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] float rms_norm_row(
+    const float* x, const float* gamma, float epsilon, float* y, std::int64_t d) {
+    return rms_normalise(x, gamma, epsilon, y, d);
+}
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] float rms_norm_row(
+    const bf16* x, const bf16* gamma, float epsilon, bf16* y, std::int64_t d) {
+    return rms_normalise(x, gamma, epsilon, y, d);
+}
+
+void rms_norm_backward_row(const RowMask& mask, const NormGradients<float>& row, float rstd,
+                           std::int64_t d) {
+    rms_gradient_row(row, rstd, d);
+    backward_branch(mask, row, d);
+}
+void rms_norm_backward_row(const RowMask& mask, const NormGradients<bf16>& row, float rstd,
+                           std::int64_t d) {
+    rms_gradient_row(row, rstd, d);
+    backward_branch(mask, row, d);
 }
 
 void norm_backward_row(const RowMask& mask, const NormGradients<float>& row, Moments moments,

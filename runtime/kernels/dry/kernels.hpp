@@ -8,9 +8,12 @@
 #include "runtime/device/traits.hpp"
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/embedding.hpp"
+#include "runtime/kernels/gated_activation.hpp"
+#include "runtime/kernels/head_norm.hpp"
 #include "runtime/kernels/linear_activation.hpp"
 #include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/rotary.hpp"
 #include "runtime/kernels/small_products.hpp"
 #include "runtime/kernels/token_coordinates.hpp"
 
@@ -105,6 +108,16 @@ template <class T, class Like>
 void norm_forward(DryContext<Like>&, const NormForward<T, DrySpace>&) {}
 template <class T, class Like>
 void norm_backward(DryContext<Like>&, const NormBackward<T, DrySpace>&) {}
+template <class T, class Like>
+void head_norm_forward(DryContext<Like>&, const HeadNormForward<T, DrySpace>&) {}
+template <class T, class Like>
+void head_norm_backward(DryContext<Like>&, const HeadNormBackward<T, DrySpace>&) {}
+template <class T, class Like>
+void rotate(DryContext<Like>&, const Rotary<T, DrySpace>&) {}
+template <class T, class Like>
+void gated_activation_forward(DryContext<Like>&, Activation, DryMatrix<const T>, DryMatrix<T>) {}
+template <class T, class Like>
+void gated_activation_backward(DryContext<Like>&, const GatedActivationBackward<T, DrySpace>&) {}
 template <class Like>
 void fill_zero(DryContext<Like>&, DryView<float>) {}
 template <class T, class Like>

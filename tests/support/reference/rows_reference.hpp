@@ -25,6 +25,15 @@ inline Row norm_reference(const Row& x, const Row& gamma, const Row& beta, doubl
     return y;
 }
 
+inline Row rms_norm_reference(const Row& x, const Row& gamma, double epsilon) {
+    double squares = 0;
+    for (const double v : x) squares += v * v / static_cast<double>(x.size());
+    Row y(x.size());
+    for (std::size_t j = 0; j < x.size(); ++j)
+        y[j] = x[j] / std::sqrt(squares + epsilon) * gamma[j];
+    return y;
+}
+
 inline double activation_reference(kernels::Activation f, double x) {
     constexpr double pi = std::numbers::pi;
     switch (f) {
@@ -34,6 +43,8 @@ inline double activation_reference(kernels::Activation f, double x) {
             return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x)));
         case kernels::Activation::gelu_erf:
             return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+        case kernels::Activation::silu:
+            return x / (1 + std::exp(-x));
     }
     return 0;
 }

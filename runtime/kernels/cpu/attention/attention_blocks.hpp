@@ -62,12 +62,14 @@ void multiply_blocks(MatmulCache& products, int m, int n, int k, Operand<float> 
                      Into into, float* c, std::int64_t c_stride);
 
 // These do the work of attention_forward() and attention_backward() for the tasks in `scratch`,
-// with factors of type C. Backward takes whole sequences as tasks.
+// with factors of type C. Backward takes whole sequences as tasks, and writes the gradients of keys
+// and values to `keys`.
 template <class C, class T>
 void forward_by_blocks(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands,
                        std::span<const AttentionTask> tasks, AttentionScratch& scratch);
-template <class C, class T>
+template <class C, class T, class G>
 void backward_by_blocks(CpuContext& ctx, const AttentionBackward<T, HostSpace>& operands,
-                        std::span<const AttentionTask> tasks, AttentionScratch& scratch);
+                        const KeyGradients<G>& keys, std::span<const AttentionTask> tasks,
+                        AttentionScratch& scratch);
 
 }  // namespace lockstep::kernels::cpu

@@ -57,7 +57,7 @@ void attention_decode(CpuContext& ctx, const AttentionDecode<T, HostSpace>& o) {
         require(begin[s] >= 0 && length[s] >= 0 && begin[s] + length[s] <= o.k_cache.rows,
                 "attention_decode: a sequence outside the cache");
         longest = std::max(longest, length[s]);
-        elements += 2 * length[s] * o.q.cols;
+        elements += 2 * std::int64_t{length[s]} * o.q.cols;
     }
     auto& scratch = cached<AttentionScratch>(ctx);
     scratch.reserve(ctx.threads(), 2 * Carver::rounded(d) + Carver::rounded(longest));
@@ -65,15 +65,17 @@ void attention_decode(CpuContext& ctx, const AttentionDecode<T, HostSpace>& o) {
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
     for (std::int64_t i = 0; i < o.q.rows * o.shape.heads; ++i) {
         const std::int64_t s = i / o.shape.heads;
-        const std::int64_t c = i % o.shape.heads * d;
+        const int head = static_cast<int>(i % o.shape.heads);
+        const std::int64_t c = std::int64_t{head} * d, kv = std::int64_t{o.shape.kv_head(head)} * d;
         T* to = o.out.data + s * o.out.stride + c;
         if (length[s] == 0) {
             std::fill_n(to, d, T{});
             continue;
         }
-        decode_head(
-            o.q.data + s * o.q.stride + c, o.k_cache.columns(c, d).rows_from(begin[s], length[s]),
-            o.v_cache.columns(c, d).rows_from(begin[s], length[s]), to, scratch.of_this_thread());
+        const std::int64_t hidden = hidden_keys(o.shape.window, length[s] - 1, 0, length[s]);
+        const std::int64_t first = begin[s] + hidden, count = length[s] - hidden;
+        decode_head(o.q.data + s * o.q.stride + c, o.k_cache.columns(kv, d).rows_from(first, count),
+                    o.v_cache.columns(kv, d).rows_from(first, count), to, scratch.of_this_thread());
     }
 }
 

@@ -138,6 +138,25 @@ inline int visible_keys(Mask mask, int query, int key_first, int keys) noexcept 
     return mask == Mask::causal ? std::clamp(query - key_first + 1, 0, keys) : keys;
 }
 
+// Returns how many of those keys the window hides from the query. 0: there is no window.
+inline int hidden_keys(std::int32_t window, int query, int key_first, int keys) noexcept {
+    if (window == 0) return 0;
+    const std::int64_t hidden = std::int64_t{query} - window + 1 - key_first;
+    return static_cast<int>(std::clamp<std::int64_t>(hidden, 0, keys));
+}
+
+// Returns the beginning of the first block of keys of which the window leaves some to the queries
+// from `query` on.
+inline int first_key_block(std::int32_t window, int query) noexcept {
+    return hidden_keys(window, query, 0, query) / key_block * key_block;
+}
+
+// Returns the end of the queries that see some of the keys before key_end.
+inline int end_of_queries(std::int32_t window, int queries, int key_end) noexcept {
+    if (window == 0) return queries;
+    return static_cast<int>(std::min<std::int64_t>(queries, std::int64_t{key_end} - 1 + window));
+}
+
 inline float score_scale(int head_dim) noexcept {
     return 1.0f / std::sqrt(static_cast<float>(head_dim));
 }
@@ -148,13 +167,15 @@ struct ForwardHead {
     template <class Operands>
     ForwardHead(const Operands& o, int head)
         : mask(o.shape.mask),
+          window(o.shape.window),
           dropout(o.dropout, head),
           q(columns_of(o, o.q, head)),
-          k(columns_of(o, o.k, head)),
-          v(columns_of(o, o.v, head)) {}
+          k(columns_of(o, o.k, o.shape.kv_head(head))),
+          v(columns_of(o, o.v, o.shape.kv_head(head))) {}
     int dim() const noexcept { return static_cast<int>(q.cols); }
 
     Mask mask;
+    std::int32_t window;
     HeadDropout dropout;
     HostMatrix<const T> q, k, v;
 
@@ -165,21 +186,29 @@ protected:
     }
 };
 
+// The gradients of the keys and values of each head [k_total, heads * head_dim]: those of the
+// operands, of type T, or in fp32 what is still to be summed over heads that share keys.
+template <class G>
+struct KeyGradients {
+    HostMatrix<G> dk, dv;
+};
+
 // One head's columns of the operands of attention_backward().
-template <class T>
+template <class T, class G>
 struct BackwardHead : ForwardHead<T> {
-    BackwardHead(const AttentionBackward<T, HostSpace>& o, int head)
+    BackwardHead(const AttentionBackward<T, HostSpace>& o, const KeyGradients<G>& keys, int head)
         : ForwardHead<T>(o, head),
           log_sum_exp(o.log_sum_exp.data() + head * o.q.rows),
           out(this->columns_of(o, o.out, head)),
           d_out(this->columns_of(o, o.d_out, head)),
           dq(this->columns_of(o, o.dq, head)),
-          dk(this->columns_of(o, o.dk, head)),
-          dv(this->columns_of(o, o.dv, head)) {}
+          dk(this->columns_of(o, keys.dk, head)),
+          dv(this->columns_of(o, keys.dv, head)) {}
 
     const float* log_sum_exp;  // of the batch's rows
     HostMatrix<const T> out, d_out;
-    HostMatrix<T> dq, dk, dv;
+    HostMatrix<T> dq;
+    HostMatrix<G> dk, dv;
 };
 
 template <class T>

@@ -12,13 +12,14 @@
 namespace lockstep::kernels::cpu {
 
 // Returns whether a task is calculated by tiles: the processor multiplies words of T, a head's rows
-// are whole words, and oneDNN is not faster. In fp32 it is for narrow heads and few queries,
-// because packing keys and values costs more than their products then.
+// are whole words, there is no window, and oneDNN is not faster. In fp32 it is for narrow heads and
+// few queries, because packing keys and values costs more than their products then.
 template <class T>
-bool suits_tiles(int head_dim, int queries) noexcept {
+bool suits_tiles(const AttentionShape& shape, int queries) noexcept {
     constexpr int least_width = 16, least_queries = 8;
-    if (!multiplies_words<T>() || head_dim % word_elements<T> != 0) return false;
-    return std::is_same_v<T, bf16> || (head_dim >= least_width && queries >= least_queries);
+    if (!multiplies_words<T>() || shape.head_dim % word_elements<T> != 0) return false;
+    if (shape.window != 0) return false;
+    return std::is_same_v<T, bf16> || (shape.head_dim >= least_width && queries >= least_queries);
 }
 
 // Returns the width of the next tile of so many columns: a multiple of 16, at most panel_columns.
@@ -36,12 +37,13 @@ constexpr std::size_t padded_columns(int head_dim) noexcept {
 }
 
 // These do the work of attention_forward() and attention_backward() for some tasks. Backward takes
-// whole sequences as tasks.
+// whole sequences as tasks, and writes the gradients of keys and values to `keys`.
 template <class T>
 void forward_by_tiles(CpuContext& ctx, const AttentionForward<T, HostSpace>& operands,
                       std::span<const AttentionTask> tasks, AttentionScratch& scratch);
-template <class T>
+template <class T, class G>
 void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& operands,
-                       std::span<const AttentionTask> tasks, AttentionScratch& scratch);
+                       const KeyGradients<G>& keys, std::span<const AttentionTask> tasks,
+                       AttentionScratch& scratch);
 
 }  // namespace lockstep::kernels::cpu

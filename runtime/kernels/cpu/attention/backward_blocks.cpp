@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "runtime/kernels/cpu/attention/attention_blocks.hpp"
@@ -45,10 +46,10 @@ struct Backward {
 };
 
 // A thread computes a whole head of a sequence, so the order of every sum is fixed.
-template <class C, class T>
+template <class C, class T, class G>
 struct BackwardBlocks {
     const AttentionTask& task;
-    BackwardHead<T> head;
+    BackwardHead<T, G> head;
     MatmulCache& products;
     Backward<C> b;
 
@@ -72,9 +73,10 @@ struct BackwardBlocks {
         const Block<C> value = load(head.v, task.k_row + key_first, keys, b.v);
         std::fill_n(b.dk, rows::round_up(keys) * width(), 0.0f);
         std::fill_n(b.dv, rows::round_up(keys) * width(), 0.0f);
-        for (int first = head.mask == Mask::causal ? key_first : 0; first < task.q_count;
+        const int end = end_of_queries(head.window, task.q_count, key_first + keys);
+        for (int first = head.mask == Mask::causal ? key_first : 0; first < end;
              first += query_block) {
-            const int count = std::min(query_block, task.q_count - first);
+            const int count = std::min(query_block, end - first);
             pair(first, count, key_first,
                  visible_keys(head.mask, first + count - 1, key_first, keys), key, value);
         }
@@ -108,7 +110,9 @@ struct BackwardBlocks {
         float *p = b.p_rows + i * key_block, *ds = b.ds_rows + i * key_block;
         const int columns = extent<C>(keys);
         const int visible = visible_keys(head.mask, position, key_first, keys);
+        const int hidden = hidden_keys(head.window, position, key_first, keys);
         const float scale = score_scale(head.dim());
+        std::fill_n(p, hidden, -std::numeric_limits<float>::infinity());
         rows::exponentials(p, visible, keys, scale, head.log_sum_exp[task.q_row + position]);
         if (head.dropout.active())
             head.dropout.factors(task.row, position, key_first, columns, b.factors);
@@ -121,24 +125,35 @@ struct BackwardBlocks {
 
 }  // namespace
 
-template <class C, class T>
+template <class C, class T, class G>
 void backward_by_blocks(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
-                        std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
+                        const KeyGradients<G>& keys, std::span<const AttentionTask> tasks,
+                        AttentionScratch& scratch) {
     const int width = extent<C>(o.shape.head_dim), longest = longest_task(tasks);
     scratch.reserve(ctx.threads(), Backward<C>::floats(width, longest));
     // All threads, because a product of oneDNN would start others outside of a parallel region.
     for_each_head(ctx.threads(), tasks, o.shape.heads, [&](const AttentionTask& task, int head) {
-        BackwardBlocks<C, T>{task, BackwardHead<T>(o, head), scratch.products_of_this_thread(),
-                             Backward<C>(scratch.of_this_thread(), width, longest)}
+        BackwardBlocks<C, T, G>{task, BackwardHead<T, G>(o, keys, head),
+                                scratch.products_of_this_thread(),
+                                Backward<C>(scratch.of_this_thread(), width, longest)}
             .run();
     });
 }
 
 template void backward_by_blocks<float>(CpuContext&, const AttentionBackward<float, HostSpace>&,
-                                        std::span<const AttentionTask>, AttentionScratch&);
+                                        const KeyGradients<float>&, std::span<const AttentionTask>,
+                                        AttentionScratch&);
 template void backward_by_blocks<float>(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
-                                        std::span<const AttentionTask>, AttentionScratch&);
+                                        const KeyGradients<bf16>&, std::span<const AttentionTask>,
+                                        AttentionScratch&);
+template void backward_by_blocks<float>(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
+                                        const KeyGradients<float>&, std::span<const AttentionTask>,
+                                        AttentionScratch&);
 template void backward_by_blocks<bf16>(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
-                                       std::span<const AttentionTask>, AttentionScratch&);
+                                       const KeyGradients<bf16>&, std::span<const AttentionTask>,
+                                       AttentionScratch&);
+template void backward_by_blocks<bf16>(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
+                                       const KeyGradients<float>&, std::span<const AttentionTask>,
+                                       AttentionScratch&);
 
 }  // namespace lockstep::kernels::cpu

@@ -51,10 +51,10 @@ struct ScoreBlock {
 };
 
 // A head of a sequence, which a thread calculates alone, so the order of every sum is fixed.
-template <class T>
+template <class T, class G>
 struct BackwardTiles {
     const AttentionTask& task;
-    BackwardHead<T> head;
+    BackwardHead<T, G> head;
     BackwardArrays<T> a;
 
     int width() const { return static_cast<int>(padded_columns(head.dim())); }
@@ -234,22 +234,28 @@ struct BackwardTiles {
 
 }  // namespace
 
-template <class T>
+template <class T, class G>
 void backward_by_tiles(CpuContext& ctx, const AttentionBackward<T, HostSpace>& o,
-                       std::span<const AttentionTask> tasks, AttentionScratch& scratch) {
+                       const KeyGradients<G>& keys, std::span<const AttentionTask> tasks,
+                       AttentionScratch& scratch) {
     const int d = o.shape.head_dim, longest = longest_task(tasks);
     scratch.reserve(ctx.threads(), BackwardArrays<T>::floats(d, longest));
     for_each_head(team_of(ctx, tasks, o.shape.heads), tasks, o.shape.heads,
                   [&](const AttentionTask& task, int head) {
-                      BackwardTiles<T>{task, BackwardHead<T>(o, head),
-                                       BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
+                      BackwardTiles<T, G>{task, BackwardHead<T, G>(o, keys, head),
+                                          BackwardArrays<T>(scratch.of_this_thread(), d, longest)}
                           .run();
                   });
 }
 
 template void backward_by_tiles(CpuContext&, const AttentionBackward<float, HostSpace>&,
-                                std::span<const AttentionTask>, AttentionScratch&);
+                                const KeyGradients<float>&, std::span<const AttentionTask>,
+                                AttentionScratch&);
 template void backward_by_tiles(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
-                                std::span<const AttentionTask>, AttentionScratch&);
+                                const KeyGradients<bf16>&, std::span<const AttentionTask>,
+                                AttentionScratch&);
+template void backward_by_tiles(CpuContext&, const AttentionBackward<bf16, HostSpace>&,
+                                const KeyGradients<float>&, std::span<const AttentionTask>,
+                                AttentionScratch&);
 
 }  // namespace lockstep::kernels::cpu

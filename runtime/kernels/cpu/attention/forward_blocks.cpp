@@ -51,30 +51,34 @@ struct ForwardBlocks {
         const int height = extent<C>(task.q_count);
         const Block<C> queries = load(head.q, task.q_row + task.q_first, task.q_count, f.q);
         std::fill_n(f.maximum, task.q_count, -std::numeric_limits<float>::infinity());
-        for (int first = 0; first < task.k_count; first += key_block) {
+        const int begin = first_key_block(head.window, task.q_first);
+        for (int first = begin; first < task.k_count; first += key_block) {
             const int keys = std::min(key_block, task.k_count - first), columns = extent<C>(keys);
             const std::int64_t row = task.k_row + first;
             multiply_blocks(products, height, columns, width(), Operand<C>{queries},
                             Operand<C>{load(head.k, row, keys, f.k), Side::transposed},
                             Into::overwrite, f.scores, key_block);
-            for (int i = 0; i < task.q_count; ++i) softmax_row(i, first, keys);
+            const Into into = first > begin ? Into::add : Into::overwrite;
+            for (int i = 0; i < task.q_count; ++i) softmax_row(i, first, keys, into);
             multiply_blocks(products, height, width(), columns, Operand<C>{{f.p, key_block}},
-                            Operand<C>{load(head.v, row, keys, f.v)},
-                            first > 0 ? Into::add : Into::overwrite, f.out, width());
+                            Operand<C>{load(head.v, row, keys, f.v)}, into, f.out, width());
         }
     }
 
     // Turns row i of a block of scores into unnormalised probabilities, and scales the previous
-    // sums to the new maximum.
-    void softmax_row(int i, int key_first, int keys) {
+    // sums to the new maximum. `into` says whether there are previous ones.
+    void softmax_row(int i, int key_first, int keys, Into into) {
         const float scale = score_scale(head.dim());
         float* const p = f.scores + i * key_block;
         const int query = task.q_first + i;
         const int visible = visible_keys(head.mask, query, key_first, keys);
+        const int hidden = hidden_keys(head.window, query, key_first, keys);
+        if (visible <= hidden) return see_nothing(i, keys, into);
+        std::fill_n(p, hidden, -std::numeric_limits<float>::infinity());
         const float before = f.maximum[i];
         const float now = std::max(before, rows::maximum(p, visible) * scale);
         const float sum = rows::exponentials(p, visible, keys, scale, now);
-        if (key_first > 0) {
+        if (into == Into::add) {
             const float correction = std::exp(before - now);
             f.sum[i] = f.sum[i] * correction + sum;
             rows::scale(f.out + i * width(), width(), correction);
@@ -87,6 +91,12 @@ struct ForwardBlocks {
             rows::multiply(p, f.factors, visible);
         }
         to_factor(p, f.p + i * key_block, rows::round_up(keys));
+    }
+
+    // Row i of a block of which the query sees no key.
+    void see_nothing(int i, int keys, Into into) {
+        if (into == Into::overwrite) f.sum[i] = 0;
+        std::fill_n(f.p + i * key_block, rows::round_up(keys), C{});
     }
 };
 

@@ -7,7 +7,8 @@ struct Moments {
     float mean, rstd;
 };
 
-// The operands of the norm's backward for one row. d_sum, d_branch and dbias may be null.
+// The operands of a norm's backward for one row. d_sum, d_branch and dbias may be null, and dbeta
+// is of the layer norm.
 template <class T>
 struct NormGradients {
     const T *dy, *d_sum, *sum, *gamma;

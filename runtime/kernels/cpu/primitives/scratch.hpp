@@ -12,8 +12,8 @@ namespace lockstep::kernels::cpu {
 // Memory that kernels keep between calls. Two uses at the same time need two slots.
 class ScratchMemory {
 public:
-    enum class Slot { factor_a, factor_b, packed, result, sums, totals, losses };
-    static constexpr std::size_t slots = static_cast<std::size_t>(Slot::losses) + 1;
+    enum class Slot { factor_a, factor_b, packed, result, sums, totals, losses, key_gradients };
+    static constexpr std::size_t slots = static_cast<std::size_t>(Slot::key_gradients) + 1;
 
     // Returns `count` elements of undefined content, 64-byte aligned, valid until the slot's next
     // use.

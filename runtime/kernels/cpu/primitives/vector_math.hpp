@@ -65,6 +65,31 @@ template <class T>
     return 1.0f / (1.0f + exponential(-x));
 }
 
+struct SineCosine {
+    float sine, cosine;
+};
+
+// Returns the sine and cosine of x with errors below 1.2e-7, for |x| up to 2^30. x is brought to
+// [-pi/4, pi/4] in double, so that angles of long texts lose nothing; the polynomials are those of
+// Cephes' sinf and cosf.
+[[gnu::always_inline]] inline SineCosine sine_cosine(float x) noexcept {
+    constexpr double round_to_integer = 6755399441055744.0;  // 1.5 * 2^52
+    const double shifted = static_cast<double>(x) * 0.63661977236758134 + round_to_integer;
+    const auto quarter = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(shifted));
+    const auto r = static_cast<float>(static_cast<double>(x) -
+                                      (shifted - round_to_integer) * 1.5707963267948966);
+    const float s = r * r;
+    const float sine =
+        r + r * s * (-1.6666654611e-1f + s * (8.3321608736e-3f - s * 1.9515295891e-4f));
+    const float cosine =
+        1.0f - 0.5f * s +
+        s * s * (4.166664568298827e-2f + s * (-1.388731625493765e-3f + s * 2.443315711809948e-5f));
+    // Each quarter turn makes (cosine, -sine) of (sine, cosine).
+    const float first = (quarter & 1u) == 0 ? sine : cosine;
+    const float second = (quarter & 1u) == 0 ? cosine : sine;
+    return {(quarter & 2u) == 0 ? first : -first, ((quarter + 1u) & 2u) == 0 ? second : -second};
+}
+
 // Returns erf(x) with an absolute error below 3e-7, by Eigen's odd rational function.
 [[gnu::always_inline]] inline float error_function(float x) noexcept {
     const float t = x < -4.0f ? -4.0f : x > 4.0f ? 4.0f : x;

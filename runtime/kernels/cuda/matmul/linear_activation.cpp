@@ -16,7 +16,8 @@ using namespace cuda;
 constexpr int fused_from_capability = 90;
 
 bool may_fuse(CudaContext& ctx, const ActivationSite<CudaSpace>& site) {
-    if (site.dropout.active() || site.f == Activation::gelu_erf) return false;
+    const bool has_epilogue = site.f == Activation::relu || site.f == Activation::gelu_tanh;
+    if (site.dropout.active() || !has_epilogue) return false;
     const Fusion fusion = ctx.cached<ProductSettings>().fusion;
     return fusion == Fusion::always ||
            (fusion == Fusion::expected &&
