@@ -10,14 +10,51 @@ namespace {
 
 using kernels::Activation;
 
-constexpr std::array<Architecture, 2> rows{{
+constexpr LayerParts llama_parts{.norm = kernels::NormKind::rms,
+                                 .gate = Has::yes,
+                                 .qkv_bias = Has::no,
+                                 .out_bias = Has::no,
+                                 .ffn_bias = Has::no,
+                                 .own_head = Has::yes};
+
+constexpr LayerParts with_qkv_bias(LayerParts parts) {
+    parts.qkv_bias = Has::yes;
+    return parts;
+}
+
+constexpr LayerParts with_head_norms(LayerParts parts) {
+    parts.head_norms = Has::yes;
+    return parts;
+}
+
+// LLaMA and the families that are made like it.
+constexpr Architecture like_llama(Kind kind, const char* name, const char* talks_as,
+                                  const LayerParts& parts) {
+    return {
+        .kind = kind,
+        .name = name,
+        .talks_as = talks_as,
+        .stacks = Stacks::decoder,
+        .distributions = Distributions::gpt2,
+        .row_limit = RowLimit::none,
+        .separate_qkv = Has::yes,
+        .variant = Fixed<Variant>{Variant::prelayernorm, Variant::prelayernorm,
+                                  "has its norms before its branches"},
+        .activation = Fixed<Activation>{Activation::silu, Activation::silu, "has silu"},
+        .positions = Fixed<Positions>{Positions::rotary, Positions::rotary, "has rotary positions"},
+        .embedding_scale = Fixed<EmbeddingScale>{EmbeddingScale::none, EmbeddingScale::none,
+                                                 "takes embeddings as they are"},
+        .parts = parts};
+}
+
+constexpr std::array<Architecture, 6> rows{{
     {.kind = Kind::generator,
      .name = "transformer/generator",
      .talks_as = "TransformerGenerator",
      .stacks = Stacks::encoder_and_decoder,
      .distributions = Distributions::parlai,
      .row_limit = RowLimit::truncation,
-     .qkv_parts = 3},
+     .separate_qkv = Has::yes},
     // GPT-2 itself has one matrix for queries, keys and values.
     {.kind = Kind::gpt2,
      .name = "gpt2",
@@ -25,7 +62,7 @@ constexpr std::array<Architecture, 2> rows{{
      .stacks = Stacks::decoder,
      .distributions = Distributions::gpt2,
      .row_limit = RowLimit::none,
-     .qkv_parts = 1,
+     .separate_qkv = Has::no,
      .variant = Fixed<Variant>{Variant::prelayernorm, Variant::prelayernorm,
                                "is of the variant prelayernorm"},
      .activation =
@@ -33,6 +70,10 @@ constexpr std::array<Architecture, 2> rows{{
      .positions = Fixed<Positions>{Positions::learned, Positions::learned, "learns its positions"},
      .embedding_scale = Fixed<EmbeddingScale>{EmbeddingScale::none, EmbeddingScale::none,
                                               "takes embeddings as they are"}},
+    like_llama(Kind::llama, "llama", "Llama", llama_parts),
+    like_llama(Kind::mistral, "mistral", "Mistral", llama_parts),
+    like_llama(Kind::qwen2, "qwen2", "Qwen2", with_qkv_bias(llama_parts)),
+    like_llama(Kind::qwen3, "qwen3", "Qwen3", with_head_norms(llama_parts)),
 }};
 
 template <class T>
@@ -54,6 +95,7 @@ void apply_fixed(ModelConfig& config) noexcept {
     apply(family.activation, config.activation);
     apply(family.positions, config.positions);
     apply(family.embedding_scale, config.embedding_scale);
+    config.parts = family.parts.value_or(LayerParts());
 }
 
 bool has_encoder(const ModelConfig& config) noexcept {

@@ -33,13 +33,15 @@ struct Architecture {
     Stacks stacks;
     Distributions distributions;
     RowLimit row_limit;
-    // Number of matrices for which that of queries, keys and values stands (Parameter::parts).
-    int qkv_parts;
+    // Says whether that of queries, keys and values stands for three matrices (Parameter::parts).
+    Has separate_qkv;
     // Without a value the options decide.
     std::optional<Fixed<Variant>> variant = {};
     std::optional<Fixed<kernels::Activation>> activation = {};
     std::optional<Fixed<Positions>> positions = {};
     std::optional<Fixed<EmbeddingScale>> embedding_scale = {};
+    // The parts of a model that begins from nothing. With a value config.json tells a model's own.
+    std::optional<LayerParts> parts = {};
 };
 
 std::span<const Architecture> architectures() noexcept;

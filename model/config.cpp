@@ -3,6 +3,7 @@
 
 #include "model/architectures.hpp"
 #include "model/dropout_sites.hpp"
+#include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::model {
@@ -54,11 +55,41 @@ void validate_sizes(const ModelConfig& c) {
     }
     if (c.vocabulary < 1) refuse("the model has no vocabulary: prepare a dictionary first");
     at_most("a vocabulary of", c.vocabulary, max_vocabulary);
-    if (c.embedding_size % c.heads != 0) {
+    if (c.parts.head_dim == 0 && c.embedding_size % c.heads != 0) {
         refuse("--embedding-size " + std::to_string(c.embedding_size) +
                " is not a multiple of --n-heads " + std::to_string(c.heads) +
                ": give sizes that divide");
     }
+}
+
+void validate_heads(const ModelConfig& c) {
+    const Widths all = widths(c);
+    at_most("heads of a width of", all.head_dim, max_width);
+    if (all.kv_heads < 1 || c.heads % all.kv_heads != 0)
+        refuse("--n-heads " + std::to_string(c.heads) + " is not a multiple of the " +
+               std::to_string(c.parts.kv_heads) + " heads of keys and values");
+    if (c.positions == Positions::rotary && all.head_dim % 2 != 0)
+        refuse("heads of " + std::to_string(all.head_dim) +
+               " columns: rotary positions turn pairs of columns; give an even width");
+}
+
+void validate_parts(const ModelConfig& c) {
+    validate_heads(c);
+    if (!(c.parts.norm_epsilon > 0 && c.parts.norm_epsilon < 1))
+        refuse("a norm's epsilon of " + std::to_string(c.parts.norm_epsilon) +
+               ": it is above 0 and below 1");
+    if (c.parts.window < 0) refuse("a window of less than one token");
+    if (c.parts.gate == Has::yes && c.relu_dropout > 0)
+        refuse("--relu-dropout: " + std::string(architecture(c.kind).name) +
+               " drops nothing behind its activation; leave it out");
+    const Rotary& r = c.parts.rotary;
+    if (c.positions != Positions::rotary) return;
+    const bool scaled = r.scaling != RotaryScaling::none;
+    if (!(r.theta > 1) || (scaled && !(r.factor >= 1)))
+        refuse("rotary positions with theta " + std::to_string(r.theta) + " and factor " +
+               std::to_string(r.factor) + ": theta is above 1, a factor at least 1");
+    if (r.scaling == RotaryScaling::llama3 && !(r.high_frequency_factor > r.low_frequency_factor))
+        refuse("rotary positions whose high_freq_factor is not above their low_freq_factor");
 }
 
 void validate_gpt2(const ModelConfig& c) {
@@ -85,6 +116,7 @@ ModelConfig gpt2_config() {
 
 void validate(const ModelConfig& config) {
     validate_sizes(config);
+    validate_parts(config);
     if (config.kind == Kind::gpt2) validate_gpt2(config);
     share("--dropout", config.dropout);
     share("--attention-dropout", config.attention_dropout);
@@ -99,9 +131,6 @@ void validate(const ModelConfig& config) {
     }
 }
 
-NormPosition norm_position(const ModelConfig& config) noexcept {
-    return config.variant == Variant::prelayernorm ? NormPosition::before_branch
-                                                   : NormPosition::after_sum;
-}
+NormPosition norm_position(const ModelConfig& config) noexcept { return norms(config).position; }
 
 }  // namespace lockstep::model

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "model/layer_parts.hpp"
 #include "runtime/kernels/activation.hpp"
 
 namespace lockstep::model {
 
-enum class Kind { generator, gpt2 };              // transformer/generator, gpt2
+// The generator is transformer/generator; the others have the names of their families.
+enum class Kind { generator, gpt2, llama, mistral, qwen2, qwen3 };
 enum class Variant { aiayn, prelayernorm, xlm };  // ParlAI's names; gpt2 is always pre-norm
-enum class Positions { sinusoidal, learned };
+enum class Positions { sinusoidal, learned, rotary };
 enum class EmbeddingScale { none, sqrt_dim };
 
 // Holds everything that determines a model's parameters and arithmetic. It is stored in the model's
@@ -32,6 +34,7 @@ struct ModelConfig {
     float label_smoothing = 0;
     // The logit of this token is minus infinity in every loss; a negative id means no token.
     std::int64_t excluded_token = -1;
+    LayerParts parts = {};
 
     bool operator==(const ModelConfig&) const = default;
 };

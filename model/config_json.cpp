@@ -26,12 +26,21 @@ using Names = std::array<std::pair<Enum, const char*>, N>;
 
 constexpr Names<Variant, 3> variants{
     {{Variant::aiayn, "aiayn"}, {Variant::prelayernorm, "prelayernorm"}, {Variant::xlm, "xlm"}}};
-constexpr Names<kernels::Activation, 3> activations{
+constexpr Names<kernels::Activation, 4> activations{
     {{kernels::Activation::relu, "relu"},
+     {kernels::Activation::silu, "silu"},
      {kernels::Activation::gelu_erf, "gelu"},
      {kernels::Activation::gelu_tanh, "gelu_tanh"}}};
-constexpr Names<Positions, 2> positions{
-    {{Positions::sinusoidal, "sinusoidal"}, {Positions::learned, "learned"}}};
+constexpr Names<Positions, 3> positions{{{Positions::sinusoidal, "sinusoidal"},
+                                         {Positions::learned, "learned"},
+                                         {Positions::rotary, "rotary"}}};
+constexpr Names<kernels::NormKind, 2> norms{
+    {{kernels::NormKind::layer, "layer"}, {kernels::NormKind::rms, "rms"}}};
+constexpr Names<Has, 2> answers{{{Has::no, "no"}, {Has::yes, "yes"}}};
+constexpr Names<RotaryScaling, 4> scalings{{{RotaryScaling::none, "none"},
+                                            {RotaryScaling::linear, "linear"},
+                                            {RotaryScaling::llama3, "llama3"},
+                                            {RotaryScaling::yarn, "yarn"}}};
 constexpr Names<EmbeddingScale, 2> scales{
     {{EmbeddingScale::none, "none"}, {EmbeddingScale::sqrt_dim, "sqrt_dim"}}};
 
@@ -39,6 +48,32 @@ std::vector<std::pair<Kind, const char*>> kinds() {
     std::vector<std::pair<Kind, const char*>> names;
     for (const Architecture& family : architectures()) names.emplace_back(family.kind, family.name);
     return names;
+}
+
+template <class Parts, class Visitor>
+void visit_parts(Parts& p, Visitor&& v) {
+    v.choice("norm", p.norm, norms);
+    v.number("norm_epsilon", p.norm_epsilon);
+    v.number("n_kv_heads", p.kv_heads);
+    v.number("head_size", p.head_dim);
+    v.choice("head_norms", p.head_norms, answers);
+    v.choice("gate", p.gate, answers);
+    v.choice("qkv_bias", p.qkv_bias, answers);
+    v.choice("out_bias", p.out_bias, answers);
+    v.choice("ffn_bias", p.ffn_bias, answers);
+    v.choice("own_head", p.own_head, answers);
+    v.number("window", p.window);
+    auto& r = p.rotary;
+    v.number("rope_theta", r.theta);
+    v.choice("rope_scaling", r.scaling, scalings);
+    v.number("rope_factor", r.factor);
+    v.number("rope_original_positions", r.original_positions);
+    v.number("rope_low_frequency_factor", r.low_frequency_factor);
+    v.number("rope_high_frequency_factor", r.high_frequency_factor);
+    v.number("rope_beta_fast", r.beta_fast);
+    v.number("rope_beta_slow", r.beta_slow);
+    v.choice("rope_whole_bounds", r.whole_bounds, answers);
+    v.number("rope_attention_factor", r.attention_factor);
 }
 
 // Visits each member of the config with its name in the JSON object; the visitor reads or writes.
@@ -61,6 +96,7 @@ void visit(Config& c, Visitor&& v) {
     v.number("relu_dropout", c.relu_dropout);
     v.number("label_smoothing", c.label_smoothing);
     v.optional_number("excluded_token", c.excluded_token);
+    if (architecture(c.kind).parts) visit_parts(c.parts, v);
 }
 
 struct Writer {

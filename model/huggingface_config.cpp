@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/huggingface_config.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <initializer_list>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "model/huggingface_families.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
@@ -15,71 +14,77 @@ namespace lockstep::model {
 
 namespace {
 
-// Reads the members of a config.json. One that is missing has the default of transformers' class.
-class Members {
-public:
-    Members(const nlohmann::json& json, const std::string& origin) : json_(json), origin_(origin) {}
-
-    std::int64_t whole(const char* name, std::int64_t missing) const {
-        const nlohmann::json* found = find(name);
-        if (found == nullptr) return missing;
-        if (!found->is_number_integer() ||
-            (found->is_number_unsigned() && found->get<std::uint64_t>() > largest) ||
-            found->get<std::int64_t>() < 1)
-            refuse(name, "a whole number above 0");
-        return found->get<std::int64_t>();
-    }
-    float share(const char* name, double missing) const {
-        const nlohmann::json* found = find(name);
-        if (found == nullptr) return static_cast<float>(missing);
-        const double value = found->is_number() ? found->get<double>() : std::nan("");
-        if (!(value >= 0 && value < 1)) refuse(name, "a share from 0 to below 1");
-        return static_cast<float>(value);
-    }
-    // Refuses another value than `only`, which is also the default.
-    void require(const char* name, const nlohmann::json& only) const {
-        const nlohmann::json* found = find(name);
-        if (found != nullptr && *found != only) refuse(name, dump_json(only));
-    }
-    void require_one_of(const char* name, std::initializer_list<const char*> values) const {
-        const nlohmann::json* found = find(name);
-        std::string all;
-        for (const char* value : values) {
-            if (found == nullptr || *found == value) return;
-            all += (all.empty() ? "" : " or ") + std::string(value);
-        }
-        refuse(name, all);
-    }
-    void require_absent(const char* name) const {
-        if (find(name) != nullptr) refuse(name, "absent");
-    }
-
-private:
-    static constexpr std::uint64_t largest = std::uint64_t{1} << 62;
-
-    const nlohmann::json* find(const char* name) const {
-        const auto found = json_.find(name);
-        return found == json_.end() || found->is_null() ? nullptr : &*found;
-    }
-    [[noreturn]] void refuse(const char* name, const std::string& wanted) const {
-        throw Error(ErrorKind::config, origin_ + ": \"" + name + "\" is " +
-                                           shown(dump_json(json_.at(name))) + ", but gpt2 needs " +
-                                           wanted + "; choose another model");
-    }
-
-    const nlohmann::json& json_;
-    const std::string& origin_;
+struct ReadFamily {
+    const char* model_type;
+    const char* architecture;  // the class of its language model
+    Kind kind;
 };
 
-void require_gpt2(const Members& members) {
-    members.require_one_of("activation_function", {"gelu_new", "gelu_pytorch_tanh"});
-    members.require("layer_norm_epsilon", 1e-5);
-    members.require("scale_attn_weights", true);
-    members.require("scale_attn_by_inverse_layer_idx", false);
-    members.require("add_cross_attention", false);
-    members.require("tie_word_embeddings", true);
-    members.require_absent("quantization_config");
-    members.require_absent("auto_map");
+constexpr std::array read_families{
+    ReadFamily{"gpt2", "GPT2LMHeadModel", Kind::gpt2},
+    ReadFamily{"llama", "LlamaForCausalLM", Kind::llama},
+    ReadFamily{"mistral", "MistralForCausalLM", Kind::mistral},
+    ReadFamily{"qwen2", "Qwen2ForCausalLM", Kind::qwen2},
+    ReadFamily{"qwen3", "Qwen3ForCausalLM", Kind::qwen3},
+};
+
+// Keys of transformers' base class, of generation, and of tokens, which the tokenizer's files tell.
+constexpr std::array no_arithmetic{"model_type",
+                                   "transformers_version",
+                                   "torch_dtype",
+                                   "dtype",
+                                   "use_cache",
+                                   "bos_token_id",
+                                   "eos_token_id",
+                                   "pad_token_id",
+                                   "unk_token_id",
+                                   "sep_token_id",
+                                   "cls_token_id",
+                                   "initializer_range",
+                                   "return_dict",
+                                   "output_attentions",
+                                   "output_hidden_states",
+                                   "attn_implementation",
+                                   "chunk_size_feed_forward",
+                                   "id2label",
+                                   "label2id",
+                                   "num_labels",
+                                   "problem_type",
+                                   "task_specific_params",
+                                   "finetuning_task",
+                                   "tokenizer_class",
+                                   "name_or_path",
+                                   "prefix",
+                                   "do_sample",
+                                   "temperature",
+                                   "top_k",
+                                   "top_p",
+                                   "max_length",
+                                   "max_new_tokens",
+                                   "repetition_penalty",
+                                   "num_beams",
+                                   "no_repeat_ngram_size",
+                                   "model_max_length"};
+
+const ReadFamily& family_of(const nlohmann::json& json, const std::string& origin) {
+    const auto type = json.find("model_type");
+    std::string known;
+    for (const ReadFamily& family : read_families) {
+        if (type != json.end() && *type == family.model_type) return family;
+        known += (known.empty() ? "" : ", ") + std::string(family.model_type);
+    }
+    throw Error(ErrorKind::config,
+                origin + ": \"model_type\" is " +
+                    shown(type == json.end() ? "missing" : dump_json(*type)) +
+                    ", but only these are read from transformers' folders: " + known);
+}
+
+// GPT-2's other classes hold the same model.
+void check_class(ConfigKeys& keys, const ReadFamily& family) {
+    const nlohmann::json* const classes = keys.find("architectures");
+    if (classes == nullptr || family.kind == Kind::gpt2) return;
+    if (!classes->is_array() || classes->size() != 1 || classes->front() != family.architecture)
+        keys.refuse("architectures", family.architecture);
 }
 
 }  // namespace
@@ -93,25 +98,14 @@ ModelConfig config_from_huggingface(const std::string& text, const std::string& 
     const nlohmann::json json = try_parse_json(text);
     if (!json.is_object())
         throw Error(ErrorKind::config, origin + ": not a JSON object; copy the file again");
-    const auto type = json.find("model_type");
-    if (type == json.end() || *type != "gpt2")
-        throw Error(ErrorKind::config,
-                    origin + ": \"model_type\" is " +
-                        shown(type == json.end() ? "missing" : dump_json(*type)) +
-                        ", but only gpt2 is read from transformers' folders");
-    const Members members(json, origin);
-    require_gpt2(members);
-    ModelConfig config = gpt2_config();
-    config.vocabulary = members.whole("vocab_size", 50257);
-    config.embedding_size = members.whole("n_embd", 768);
-    config.ffn_size =
-        members.whole("n_inner", 4 * std::min(config.embedding_size, std::int64_t{1} << 40));
-    config.heads = members.whole("n_head", 12);
-    config.encoder_layers = 0;
-    config.decoder_layers = members.whole("n_layer", 12);
-    config.n_positions = members.whole("n_positions", 1024);
-    config.dropout = members.share("resid_pdrop", 0.1);
-    config.attention_dropout = members.share("attn_pdrop", 0.1);
+    const ReadFamily& family = family_of(json, origin);
+    ConfigKeys keys(json, family.model_type, origin);
+    check_class(keys, family);
+    keys.require("is_encoder_decoder", false);
+    keys.ignore(no_arithmetic);
+    const ModelConfig config =
+        family.kind == Kind::gpt2 ? read_gpt2(keys) : read_llama(keys, family.kind);
+    keys.require_all_read();
     try {
         validate(config);
     } catch (const Error& error) {

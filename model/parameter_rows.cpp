@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/architectures.hpp"
+#include "model/parts.hpp"
 
 namespace lockstep::model {
 
@@ -47,18 +48,21 @@ public:
     explicit Rows(const ModelConfig& config)
         : config_(config),
           before_(norm_position(config) == NormPosition::before_branch),
+          widths_(widths(config)),
           family_(architecture(config.kind)),
           initial_(family_.distributions == Distributions::gpt2 ? gpt2_values(config)
                                                                 : parlai_values(config)) {}
 
     std::vector<ParameterRow> make() && {
         const bool encoder = has_encoder(config_);
+        const bool own_head = config_.parts.own_head == Has::yes;
+        if (own_head) head();
         stack({StackKind::decoder, "decoder", "self_attention", config_.decoder_layers, encoder});
         if (encoder)
             stack({StackKind::encoder, "encoder", "attention", config_.encoder_layers, false});
         add({Role::embeddings}, "embeddings.weight", {config_.vocabulary, config_.embedding_size},
             {.decay = WeightDecay::apply,
-             .tied = train::Tied::yes,
+             .tied = own_head ? train::Tied::no : train::Tied::yes,
              .initial = initial_.embeddings});
         return std::move(rows_);
     }
@@ -74,12 +78,20 @@ private:
             return name + ".layers." + std::to_string(index) + ".";
         }
     };
+    using PartRows = std::vector<std::int64_t>;  // as Parameter::parts
     struct Properties {
         WeightDecay decay = WeightDecay::skip;
-        int parts = 1;
+        PartRows parts = {};
         train::Tied tied = train::Tied::no;
         InitialValues initial = {};
     };
+
+    // Backward begins with it.
+    void head() {
+        add({Role::head}, "lm_head.weight", {config_.vocabulary, config_.embedding_size},
+            {.decay = WeightDecay::apply, .initial = initial_.embeddings});
+        ++block_;
+    }
 
     void stack(const StackNames& stack) {
         for (std::int64_t i = stack.layers - 1; i >= 0; --i, ++block_) layer(stack, i);
@@ -91,7 +103,7 @@ private:
                 stack.name + ".position_embeddings.weight",
                 {config_.n_positions, config_.embedding_size},
                 {.decay = WeightDecay::apply, .initial = initial_.positions});
-        if (config_.variant == Variant::xlm)
+        if (embedding_norm(config_, stack.kind) != EmbeddingNorm::none)
             norm({Role::embedding_norm, {}, stack.kind}, stack.name + ".norm_embeddings");
         if (rows_.size() > before) ++block_;
     }
@@ -102,62 +114,87 @@ private:
         const std::string last_norm = base + (stack.attends_to_encoder ? "norm3" : "norm2");
         const std::string final_norm = index + 1 < stack.layers ? stack.layer(index + 1) + "norm1"
                                                                 : stack.name + ".norm_embeddings";
-        const std::int64_t d = config_.embedding_size, f = config_.ffn_size;
+        const std::int64_t d = config_.embedding_size, f = config_.ffn_size, q = widths_.q();
         const auto at = [&](Role role) {
             return ParameterPlace{role, Values::weight, stack.kind, index};
         };
         const Role before_ffn = stack.attends_to_encoder ? Role::after_cross : Role::after_self;
 
         norm(at(Role::after_ffn), before_ ? final_norm : last_norm);
-        linear(at(Role::ffn_down), base + "ffn.lin2", d, f, initial_.ffn_down);
-        linear(at(Role::ffn_up), base + "ffn.lin1", f, d, initial_.ffn);
+        const LayerParts& parts = config_.parts;
+        linear(at(Role::ffn_down), base + "ffn.lin2", d, f, {initial_.ffn_down, parts.ffn_bias});
+        const bool gate = parts.gate == Has::yes;
+        linear(at(Role::ffn_up), base + "ffn.lin1", gate ? 2 * f : f, d,
+               {initial_.ffn, parts.ffn_bias, gate ? PartRows{f, f} : PartRows()});
         if (before_) norm(at(before_ffn), last_norm);
         if (stack.attends_to_encoder) {
             if (!before_) norm(at(Role::after_cross), base + "norm2");
-            linear(at(Role::cross_out), base + "encoder_attention.out", d, d,
-                   initial_.attention_out);
-            linear(at(Role::cross_q), base + "encoder_attention.q", d, d, initial_.attention);
+            linear(at(Role::cross_out), base + "encoder_attention.out", d, q,
+                   {initial_.attention_out});
+            linear(at(Role::cross_q), base + "encoder_attention.q", q, d, {initial_.attention});
             if (before_) norm(at(Role::after_self), base + "norm2");
         }
         if (!before_) norm(at(Role::after_self), base + "norm1");
-        linear(at(Role::self_out), base + stack.self_attention + ".out", d, d,
-               initial_.attention_out);
-        linear(at(Role::self_qkv), base + stack.self_attention + ".qkv", 3 * d, d,
-               initial_.attention, family_.qkv_parts);
+        linear(at(Role::self_out), base + stack.self_attention + ".out", d, q,
+               {initial_.attention_out, parts.out_bias});
+        self_qkv(at, base + stack.self_attention);
+    }
+
+    template <class At>
+    void self_qkv(const At& at, const std::string& name) {
+        if (config_.parts.head_norms == Has::yes) {
+            gamma(at(Role::k_norm), name + ".k_norm", widths_.head_dim);
+            gamma(at(Role::q_norm), name + ".q_norm", widths_.head_dim);
+        }
+        const PartRows three{widths_.q(), widths_.kv(), widths_.kv()};
+        linear(at(Role::self_qkv), name + ".qkv", widths_.qkv(), config_.embedding_size,
+               {initial_.attention, config_.parts.qkv_bias,
+                family_.separate_qkv == Has::yes ? three : PartRows()});
     }
 
     // The weights for the keys and values of the encoder's output, of all layers, are one block.
     // They form one matrix unless gaps for alignment separate them. Their gradients are the last
     // ones of the layers'.
     void memory_projections(const StackNames& stack) {
-        const std::int64_t d = config_.embedding_size;
+        const std::int64_t d = config_.embedding_size, key_value = widths_.key_value();
         const auto at = [&](Values values, std::int64_t layer) {
             return ParameterPlace{Role::cross_kv, values, stack.kind, layer};
         };
         const std::string name = "encoder_attention.kv.";
+        const PartRows two{widths_.kv(), widths_.kv()};
         for (std::int64_t i = 0; i < stack.layers; ++i)
-            add(at(Values::bias, i), stack.layer(i) + name + "bias", {2 * d}, {.parts = 2});
+            add(at(Values::bias, i), stack.layer(i) + name + "bias", {key_value}, {.parts = two});
         for (std::int64_t i = 0; i < stack.layers; ++i)
-            add(at(Values::weight, i), stack.layer(i) + name + "weight", {2 * d, d},
-                {.decay = WeightDecay::apply, .parts = 2, .initial = initial_.attention});
+            add(at(Values::weight, i), stack.layer(i) + name + "weight", {key_value, d},
+                {.decay = WeightDecay::apply, .parts = two, .initial = initial_.attention});
         ++block_;
     }
 
+    struct LinearRows {
+        InitialValues initial = {};
+        Has bias = Has::yes;
+        PartRows parts = {};
+    };
+
     void linear(ParameterPlace place, const std::string& name, std::int64_t out, std::int64_t in,
-                const InitialValues& initial, int parts = 1) {
+                const LinearRows& rows) {
         place.values = Values::bias;
-        add(place, name + ".bias", {out}, {.parts = parts});
+        if (rows.bias == Has::yes) add(place, name + ".bias", {out}, {.parts = rows.parts});
         place.values = Values::weight;
         add(place, name + ".weight", {out, in},
-            {.decay = WeightDecay::apply, .parts = parts, .initial = initial});
+            {.decay = WeightDecay::apply, .parts = rows.parts, .initial = rows.initial});
     }
 
     void norm(ParameterPlace place, const std::string& name) {
         place.values = Values::bias;
-        add(place, name + ".bias", {config_.embedding_size}, {});
+        if (config_.parts.norm == kernels::NormKind::layer)
+            add(place, name + ".bias", {config_.embedding_size}, {});
+        gamma(place, name, config_.embedding_size);
+    }
+
+    void gamma(ParameterPlace place, const std::string& name, std::int64_t width) {
         place.values = Values::weight;
-        add(place, name + ".weight", {config_.embedding_size},
-            {.initial = {InitialValues::Kind::constant, 1}});
+        add(place, name + ".weight", {width}, {.initial = {InitialValues::Kind::constant, 1}});
     }
 
     void add(const ParameterPlace& place, std::string name, std::vector<std::int64_t> shape,
@@ -174,6 +211,7 @@ private:
 
     const ModelConfig& config_;
     const bool before_;
+    const Widths widths_;
     const Architecture& family_;
     const FirstValues initial_;
     std::vector<ParameterRow> rows_;

@@ -28,6 +28,9 @@ enum class Role {
     ffn_up,
     ffn_down,
     after_ffn,
+    q_norm,
+    k_norm,
+    head,
 };
 
 enum class Values { weight, bias };

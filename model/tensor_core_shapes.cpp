@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "model/parts.hpp"
+
 namespace lockstep::model {
 
 namespace {
@@ -28,7 +30,7 @@ std::vector<SlowShape> slow_shapes(const ModelConfig& config) {
     std::vector<SlowShape> slow;
     check_width("--embedding-size", config.embedding_size, slow);
     check_width("--ffn-size", config.ffn_size, slow);
-    const std::int64_t head = config.embedding_size / config.heads;
+    const std::int64_t head = widths(config).head_dim;
     if (head % sixteen_bytes != 0 || head > widest_head)
         slow.push_back({"--n-heads " + std::to_string(config.heads) + " makes heads of " +
                             std::to_string(head) + " columns",

@@ -28,7 +28,7 @@ void require_dialogues(const model::ModelConfig& model, const data::Dataset& dat
 }
 
 void require_start(const model::ModelConfig& model, const data::Dataset& dataset) {
-    if (model.kind != model::Kind::generator || dataset.special().start) return;
+    if (!model::has_encoder(model) || dataset.special().start) return;
     throw Error(ErrorKind::config, dataset.directory() +
                                        ": its tokenizer has no token with which a decoder begins "
                                        "a label, and transformer/generator needs one; use -m gpt2");

@@ -8,6 +8,7 @@
 #include "launcher/plan/nccl_memory.hpp"
 #include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
+#include "model/parts.hpp"
 #include "runtime/batch/lane_range.hpp"
 #include "runtime/comm/owner_sums.hpp"
 #include "runtime/device/upload.hpp"
@@ -183,7 +184,7 @@ std::int64_t RankMemory::narrow_sum_bytes() const {
 std::int64_t RankMemory::memory_bias_bytes() const {
     const bool kept_apart = run_.device == model::DeviceKind::cpu || table_.stage() >= 2;
     if (!model::has_encoder(run_.model) || !kept_apart) return 0;
-    return run_.model.decoder_layers * 2 * run_.model.embedding_size *
+    return run_.model.decoder_layers * model::widths(run_.model).key_value() *
            static_cast<std::int64_t>(sizeof(float));
 }
 

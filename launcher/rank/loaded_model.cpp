@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank/loaded_model.hpp"
 
-#include <filesystem>
 #include <iostream>
-#include <system_error>
 
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
@@ -14,6 +12,8 @@
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
+#include "runtime/train/checkpoint/weight_index.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher {
@@ -26,9 +26,10 @@ std::string newest_weights(const std::string& folder, const Warn& warn) {
     const train::CheckpointChoice choice = train::choose_checkpoint(folder);
     if (!choice.path && is_huggingface_folder(folder))
         throw Error(ErrorKind::config,
-                    folder + ": has no " + train::weights_file +
-                        ", which is what is read of a model of transformers; let "
-                        "save_pretrained write it as one file, with a large max_shard_size");
+                    folder + ": has neither " + train::weights_file + " nor " +
+                        train::weight_index_file +
+                        ", which are what is read of a model of transformers; let "
+                        "save_pretrained write it");
     if (!choice.path)
         throw Error(ErrorKind::config,
                     folder + ": holds no weights yet; train with -mf " + folder + " first");
@@ -53,7 +54,9 @@ std::string verified_weights(const std::string& checkpoint) {
 
 std::string weights_of(const std::string& folder, const Warn& warn) {
     std::string best = folder + "/" + train::weights_file;
-    return path_exists(best) ? best : newest_weights(folder, warn);
+    if (path_exists(best)) return best;
+    std::string index = folder + "/" + train::weight_index_file;
+    return path_exists(index) ? index : newest_weights(folder, warn);
 }
 
 std::string weights_of(const std::string& folder, const std::string& checkpoint, const Warn& warn) {
@@ -67,11 +70,11 @@ std::string weights_of(const std::string& folder, const std::string& checkpoint,
 void require_fitting(const model::ModelConfig& config, const std::string& folder,
                      const std::string& weights) {
     constexpr std::uintmax_t bytes_per_weight = 2;  // in BF16, the smallest type
-    std::error_code unknown;
-    const std::uintmax_t bytes = std::filesystem::file_size(weights, unknown);
+    const std::uintmax_t bytes =
+        train::retry_reading([&] { return train::SafetensorsFile(weights).bytes(); });
     const train::ParameterTable table = model::parameter_table(config);
     // A damaged config.json must not take the memory of weights that the file cannot hold.
-    if (!unknown && table.count() > bytes / bytes_per_weight)
+    if (table.count() > bytes / bytes_per_weight)
         throw Error(ErrorKind::config, folder + "/config.json describes " +
                                            std::to_string(table.count()) + " weights, but " +
                                            weights + " has only " + std::to_string(bytes) +

@@ -8,6 +8,8 @@
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
 #include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/head_norm.hpp"
+#include "runtime/kernels/rotary.hpp"
 
 namespace lockstep::model {
 
@@ -16,9 +18,13 @@ template <class T, class Space>
 struct AttentionSaved {
     MatrixView<T, Space> q, k, v, attended;
     View<float, Space> log_sum_exp;
+    // With norms of heads: what they read, queries beside keys.
+    MatrixView<T, Space> raw = {};
+    View<float, Space> q_rstd = {}, k_rstd = {};
 };
 
-// Calculates [q k v] = x Wqkv^T + b and y = attention(q, k, v) Wo^T + b.
+// Calculates [q k v] = x Wqkv^T + b and y = attention(q, k, v) Wo^T + b. If the model has norms of
+// heads or rotary positions, attention reads the heads of q and k normed and turned.
 template <class Ctx, class T>
 struct SelfAttentionBlock {
     using Space = typename Ctx::Space;
@@ -29,10 +35,25 @@ struct SelfAttentionBlock {
 
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                           Saved& saved);
+    // Makes the queries, keys and values that attention reads.
+    static void project(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                        Saved& saved);
     // Calculates all gradients except that of out's bias, which the kernel that made dy has
     // written.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
                          Constant x, Constant dy, Matrix dx, Into into);
+
+private:
+    static bool changes_heads(const Weights& weights) noexcept {
+        return !weights.q_norm.gamma.empty() || !weights.frequencies.empty();
+    }
+    static void turn(const StackPass<Ctx, T>& run, const Weights& weights, kernels::Turn turn,
+                     Matrix heads);
+    // Norms the heads of q and k to memory of their own, because backward needs what they were.
+    static void norm_heads(const StackPass<Ctx, T>& run, const Weights& weights, Saved& saved);
+    // Turns gradients of what attention read into those of what the product wrote, in place.
+    static void backward_of_heads(const StackPass<Ctx, T>& run, const Weights& weights,
+                                  const Saved& saved, Matrix d_heads);
 };
 
 // Calculates q = x Wq^T + b and y = attention(q, k, v) Wo^T + b. MemoryBlock has made [k v] from
@@ -62,8 +83,8 @@ struct MemoryBlock {
     using Constant = MatrixView<const T, Space>;
     using Matrix = MatrixView<T, Space>;
 
-    // Returns a matrix in which layer i owns columns [i * 2 d, (i + 1) * 2 d); empty if there are
-    // no layers.
+    // Returns a matrix in which layer i owns columns [i * w, (i + 1) * w), w being
+    // Widths::key_value(); empty if there are no layers.
     static Matrix forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory);
     // Calculates all gradients except those of biases, which the layers' backward has written.
     // dy_last is the gradient of the last layer's columns, dy that of all columns before them.
@@ -115,10 +136,10 @@ struct AttentionGradient {
     kernels::AttentionBiases<Space> biases;
 };
 
-// Returns bias number `index` of biases of d elements each, which are stored one after the other.
+// Returns the biases of some of a matrix's columns.
 template <class Space>
-View<float, Space> bias_of(View<float, Space> biases, std::size_t index, std::int64_t d) {
-    return biases.subview(index * static_cast<std::size_t>(d), static_cast<std::size_t>(d));
+View<float, Space> bias_of(View<float, Space> biases, std::int64_t first, std::int64_t columns) {
+    return biases.subview(static_cast<std::size_t>(first), static_cast<std::size_t>(columns));
 }
 
 template <class Ctx, class T, class Space>
@@ -144,28 +165,106 @@ void attend_backward(const StackPass<Ctx, T>& run, const AttentionKind<Space>& k
 }
 
 template <class Ctx, class T>
+void SelfAttentionBlock<Ctx, T>::turn(const StackPass<Ctx, T>& run, const Weights& weights,
+                                      kernels::Turn turn, Matrix heads) {
+    if (weights.frequencies.empty()) return;
+    kernels::rotate<T>(run.ctx, {.positions = run.batch.coordinates.positions,
+                                 .frequencies = weights.frequencies,
+                                 .scale = run.settings.rotary_scale,
+                                 .turn = turn,
+                                 .head_dim = run.settings.self_attention.head_dim,
+                                 .x = heads});
+}
+
+template <class Ctx, class T>
+void SelfAttentionBlock<Ctx, T>::norm_heads(const StackPass<Ctx, T>& run, const Weights& weights,
+                                            Saved& saved) {
+    const Widths& widths = run.settings.widths;
+    const std::int64_t q = widths.q(), kv = widths.kv();
+    const Matrix normed = run.take(saved.raw.rows, q + kv);
+    saved.q = normed.columns(0, q);
+    saved.k = normed.columns(q, kv);
+    saved.q_rstd = run.take_floats(normed.rows * widths.heads);
+    saved.k_rstd = run.take_floats(normed.rows * widths.kv_heads);
+    const auto norm = [&](Constant x, const Norm<T, Space>& weight, Matrix y,
+                          View<float, Space> rstd) {
+        kernels::head_norm_forward<T>(run.ctx, {.epsilon = run.settings.norm_epsilon,
+                                                .head_dim = run.settings.self_attention.head_dim,
+                                                .x = x,
+                                                .gamma = weight.gamma,
+                                                .y = y,
+                                                .rstd = rstd});
+    };
+    norm(saved.raw.columns(0, q), weights.q_norm, saved.q, saved.q_rstd);
+    norm(saved.raw.columns(q, kv), weights.k_norm, saved.k, saved.k_rstd);
+}
+
+template <class Ctx, class T>
+void SelfAttentionBlock<Ctx, T>::project(const StackPass<Ctx, T>& run, const Weights& weights,
+                                         Constant x, Saved& saved) {
+    const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.qkv, x);
+    const Widths& widths = run.settings.widths;
+    const std::int64_t q = widths.q(), kv = widths.kv();
+    saved.q = qkv.columns(0, q);
+    saved.k = qkv.columns(q, kv);
+    saved.v = qkv.columns(q + kv, kv);
+    if (!weights.q_norm.gamma.empty()) {
+        saved.raw = qkv.columns(0, q + kv);
+        norm_heads(run, weights, saved);
+    }
+    // The keys lie behind the queries.
+    turn(run, weights, kernels::Turn::forward,
+         {saved.q.data, saved.q.rows, q + kv, saved.q.stride});
+}
+
+template <class Ctx, class T>
 auto SelfAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                          Constant x, Saved& saved) -> Matrix {
-    const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.qkv, x);
-    saved.q = qkv.columns(0, x.cols);
-    saved.k = qkv.columns(x.cols, x.cols);
-    saved.v = qkv.columns(2 * x.cols, x.cols);
+    project(run, weights, x, saved);
     return attend(run, self_attention(run), weights.out, saved);
+}
+
+template <class Ctx, class T>
+void SelfAttentionBlock<Ctx, T>::backward_of_heads(const StackPass<Ctx, T>& run,
+                                                   const Weights& weights, const Saved& saved,
+                                                   Matrix d_heads) {
+    turn(run, weights, kernels::Turn::backward, d_heads);
+    if (weights.q_norm.gamma.empty()) return;
+    const std::int64_t q = run.settings.widths.q(), kv = run.settings.widths.kv();
+    const auto norm = [&](std::int64_t first, std::int64_t columns, const Norm<T, Space>& weight,
+                          View<const float, Space> rstd) {
+        const Matrix d = d_heads.columns(first, columns);
+        kernels::head_norm_backward<T>(run.ctx, {.head_dim = run.settings.self_attention.head_dim,
+                                                 .dy = d,
+                                                 .x = saved.raw.columns(first, columns),
+                                                 .rstd = rstd,
+                                                 .gamma = weight.gamma,
+                                                 .dx = d,
+                                                 .dgamma = weight.dgamma,
+                                                 .into = run.gradients_into});
+    };
+    norm(0, q, weights.q_norm, saved.q_rstd);
+    norm(q, kv, weights.k_norm, saved.k_rstd);
 }
 
 template <class Ctx, class T>
 void SelfAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                           const Saved& saved, Constant x, Constant dy, Matrix dx,
                                           Into into) {
-    const std::int64_t d = x.cols;
-    const Matrix d_qkv = run.take(x.rows, 3 * d);
+    const std::int64_t q = run.settings.widths.q(), kv = run.settings.widths.kv();
+    const Matrix d_qkv = run.take(x.rows, run.settings.widths.qkv());
     const auto db = weights.qkv.db;
-    attend_backward(
-        run, self_attention(run), weights.out, saved, dy,
-        {d_qkv.columns(0, d),
-         d_qkv.columns(d, d),
-         d_qkv.columns(2 * d, d),
-         {bias_of(db, 0, d), bias_of(db, 1, d), bias_of(db, 2, d), run.gradients_into}});
+    AttentionGradient<T, Space> d{
+        d_qkv.columns(0, q), d_qkv.columns(q, kv), d_qkv.columns(q + kv, kv), {}};
+    // Attention sums the gradients that it makes. The bias's are those before the heads changed.
+    const bool changed = changes_heads(weights);
+    if (!changed && !db.empty())
+        d.biases = {bias_of(db, 0, q), bias_of(db, q, kv), bias_of(db, q + kv, kv),
+                    run.gradients_into};
+    attend_backward(run, self_attention(run), weights.out, saved, dy, d);
+    if (changed) backward_of_heads(run, weights, saved, d_qkv.columns(0, q + kv));
+    if (changed && !db.empty())
+        return LinearBlock<Ctx, T>::backward(run, weights.qkv, x, d_qkv, dx, into);
     LinearBlock<Ctx, T>::backward_products(run, weights.qkv, x, d_qkv, dx, into);
 }
 
@@ -173,8 +272,9 @@ template <class Ctx, class T>
 auto CrossAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                           Constant x, Matrix kv, Saved& saved) -> Matrix {
     saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
-    saved.k = kv.columns(0, x.cols);
-    saved.v = kv.columns(x.cols, x.cols);
+    const std::int64_t width = run.settings.widths.kv();
+    saved.k = kv.columns(0, width);
+    saved.v = kv.columns(width, width);
     return attend(run, cross_attention(run), weights.out, saved);
 }
 
@@ -182,14 +282,14 @@ template <class Ctx, class T>
 void CrossAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                            const Saved& saved, Constant x, Constant dy, Matrix dx,
                                            Into into, Matrix d_kv) {
-    const std::int64_t d = x.cols;
-    const Matrix d_q = run.take(x.rows, d);
+    const std::int64_t kv = run.settings.widths.kv();
+    const Matrix d_q = run.take(x.rows, run.settings.widths.q());
     const auto db = weights.kv.db;
     attend_backward(run, cross_attention(run), weights.out, saved, dy,
                     {d_q,
-                     d_kv.columns(0, d),
-                     d_kv.columns(d, d),
-                     {weights.q.db, bias_of(db, 0, d), bias_of(db, 1, d), run.gradients_into}});
+                     d_kv.columns(0, kv),
+                     d_kv.columns(kv, kv),
+                     {weights.q.db, bias_of(db, 0, kv), bias_of(db, kv, kv), run.gradients_into}});
     LinearBlock<Ctx, T>::backward_products(run, weights.q, x, d_q, dx, into);
 }
 

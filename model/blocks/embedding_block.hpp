@@ -16,13 +16,14 @@ template <class Space>
 struct InputGradient {
     MatrixView<float, Space> rows;
     View<const std::int32_t, Space> slots = {};
+    kernels::Into into = kernels::Into::add;  // the output's part is there unless it has a table
 };
 
 // Calculates from tokens the stream that layer 0 reads. Let e = scale * embeddings[token] and p =
 // positions[position]:
-//     aiayn, prelayernorm:  x = dropout(e + p)
-//     xlm, encoder:         x = dropout(norm(e + p))
-//     xlm, decoder:         x = dropout(norm(e) + p)      (ParlAI's two orders)
+//     EmbeddingNorm::none:              x = dropout(e + p)
+//     EmbeddingNorm::after_positions:   x = dropout(norm(e + p))
+//     EmbeddingNorm::before_positions:  x = dropout(norm(e) + p)
 // If norms come before the branches, layer 0 reads norm1(x).
 template <class Ctx, class T>
 struct EmbeddingBlock {
@@ -43,7 +44,7 @@ struct EmbeddingBlock {
 
 template <class Ctx, class T>
 bool norms_before_positions(const StackPass<Ctx, T>& run) {
-    return run.settings.kind == StackKind::decoder;
+    return run.settings.embedding_norm == EmbeddingNorm::before_positions;
 }
 
 // Calculates y = scale * embeddings[token] + positions[position].
@@ -119,7 +120,7 @@ void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weight
                                              .scale = run.settings.embedding_scale,
                                              .dy = dx,
                                              .d_table = input.rows,
-                                             .into = Into::add,
+                                             .into = input.into,
                                              .slots = input.slots});
 }
 

@@ -5,11 +5,13 @@
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
 #include "runtime/kernels/company.hpp"
+#include "runtime/kernels/gated_activation.hpp"
 #include "runtime/kernels/relu_mask.hpp"
 
 namespace lockstep::model {
 
-// Calculates y = dropout(f(x W1^T + b)) W2^T + b.
+// Calculates y = dropout(f(x W1^T + b)) W2^T + b, or with a gate y = (f(g) * u) W2^T + b of
+// [g u] = x W1^T + b.
 template <class Ctx, class T>
 struct FeedForwardBlock {
     using Space = typename Ctx::Space;
@@ -42,6 +44,11 @@ private:
     // Writes to activated, to made.hidden, and to made.mask unless that has to be empty.
     static void activate(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                          Matrix activated, Saved& made);
+    // Returns the columns of what the second product reads.
+    static std::int64_t inner(const Weights& weights) noexcept { return weights.down.w.cols; }
+    static void backward_of_gated(const StackPass<Ctx, T>& run, const Weights& weights,
+                                  const Saved& saved, Constant x, Constant dy, Matrix dx,
+                                  Into into);
 };
 
 template <class Ctx, class T>
@@ -54,6 +61,10 @@ auto FeedForwardBlock<Ctx, T>::take(const StackPass<Ctx, T>& run, std::int64_t r
                                     std::int64_t cols) -> Saved {
     Saved made;
     made.hidden = run.take(rows, cols);
+    if (run.settings.gate == Has::yes) {
+        if (run.recompute < Recompute::outputs) made.activated = run.take(rows, cols / 2);
+        return made;
+    }
     if (run.settings.activation == kernels::Activation::relu)
         made.activated = made.hidden;  // relu's backward needs only its output
     else if (run.recompute < Recompute::outputs)
@@ -69,6 +80,11 @@ auto FeedForwardBlock<Ctx, T>::take(const StackPass<Ctx, T>& run, std::int64_t r
 template <class Ctx, class T>
 void FeedForwardBlock<Ctx, T>::activate(const StackPass<Ctx, T>& run, const Weights& weights,
                                         Constant x, Matrix activated, Saved& made) {
+    if (run.settings.gate == Has::yes) {
+        LinearBlock<Ctx, T>::forward(run, weights.up, x, made.hidden);
+        return kernels::gated_activation_forward<T>(run.ctx, run.settings.activation, made.hidden,
+                                                    activated);
+    }
     if (kernels::linear_relu_forward<T>(run.ctx, x, weights.up.w, weights.up.b, activated,
                                         made.mask))
         return;
@@ -88,7 +104,7 @@ void FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weigh
     saved = take(run, x.rows, weights.up.w.rows);
     const auto after = run.arena.mark();
     const Matrix activated =
-        saved.activated.empty() ? run.take(x.rows, weights.up.w.rows) : saved.activated;
+        saved.activated.empty() ? run.take(x.rows, inner(weights)) : saved.activated;
     activate(run, weights, x, activated, saved);
     LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
     const bool keeps = run.recompute < Recompute::ffn;
@@ -100,6 +116,8 @@ template <class Ctx, class T>
 void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                         const Saved& saved, Constant x, Constant dy, Matrix dx,
                                         Into into) {
+    if (run.settings.gate == Has::yes)
+        return backward_of_gated(run, weights, saved, x, dy, dx, into);
     const auto site = activation_site(run);
     const bool again = saved.hidden.empty();
     Saved made = again ? take(run, x.rows, weights.up.w.rows) : saved;
@@ -127,6 +145,32 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
                                                      .db = weights.up.db,
                                                      .into = run.gradients_into});
     LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
+}
+
+template <class Ctx, class T>
+void FeedForwardBlock<Ctx, T>::backward_of_gated(const StackPass<Ctx, T>& run,
+                                                 const Weights& weights, const Saved& saved,
+                                                 Constant x, Constant dy, Matrix dx, Into into) {
+    const bool again = saved.hidden.empty();
+    Saved made = again ? take(run, x.rows, weights.up.w.rows) : saved;
+    const Matrix d_activated = run.take(x.rows, inner(weights));
+    const Matrix activated = made.activated.empty() ? d_activated : made.activated;
+    if (again) {
+        const kernels::ProductsOfForward<Ctx> same_bits(run.ctx);
+        activate(run, weights, x, activated, made);
+    } else if (made.activated.empty()) {
+        kernels::gated_activation_forward<T>(run.ctx, run.settings.activation, made.hidden,
+                                             activated);
+    }
+    LinearBlock<Ctx, T>::backward_products(run, weights.down, activated, dy, d_activated,
+                                           Into::overwrite);
+    const Matrix d_hidden = made.hidden;
+    kernels::gated_activation_backward<T>(
+        run.ctx,
+        {.f = run.settings.activation, .x = made.hidden, .dy = d_activated, .dx = d_hidden});
+    if (weights.up.db.empty())
+        return LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
+    LinearBlock<Ctx, T>::backward(run, weights.up, x, d_hidden, dx, into);
 }
 
 }  // namespace lockstep::model

@@ -15,7 +15,8 @@ namespace lockstep::model {
 // Lends the memory of gradients to the arena for a micro-batch that overwrites them. Backward
 // writes the gradients block by block, from the front of the flat buffer to its end, so what
 // forward keeps of a block may lie behind that block's gradients: backward of the block is the last
-// to read it. The table of the embeddings at the end is not lent, because the loss writes it.
+// to read it. The table of the embeddings at the end is not lent, because the loss writes it; nor
+// is a head of its own, at the front, while the loss does.
 // Usage:
 //
 //     lent.lend(arena);                  // destroys the gradients

@@ -11,7 +11,7 @@
 
 namespace lockstep::model {
 
-// Calculates logits = x E^T + b with the embedding table E, and the loss. The bias b is not a
+// Calculates logits = x E^T + b with the head's matrix E, and the loss. The bias b is not a
 // parameter: it excludes a class by minus infinity, or is empty. The work is done in chunks of
 // tokens, so that the whole matrix of logits [tokens, vocabulary] never exists.
 template <class Ctx, class T>

@@ -12,18 +12,21 @@ namespace lockstep::model {
 template <class T, class Space>
 struct NormSaved {
     MatrixView<const T, Space> sum;
-    View<float, Space> mean, rstd;
-    View<T, Space> weights = {};  // gamma and beta as forward read them, if they are read again
+    View<float, Space> mean, rstd;  // an rms norm has no mean
+    View<T, Space> weights = {};    // gamma and beta as forward read them, if they are read again
 };
 
 // Takes the memory of what backward needs of a norm of `sum`.
 template <class Ctx, class T>
 NormSaved<T, typename Ctx::Space> take_norm(const StackPass<Ctx, T>& run,
                                             MatrixView<const T, typename Ctx::Space> sum) {
-    NormSaved<T, typename Ctx::Space> saved{sum, run.take_floats(sum.rows),
-                                            run.take_floats(sum.rows)};
+    const bool has_mean = run.settings.norm == kernels::NormKind::layer;
+    NormSaved<T, typename Ctx::Space> saved{sum, {}, {}};
+    if (has_mean) saved.mean = run.take_floats(sum.rows);
+    saved.rstd = run.take_floats(sum.rows);
     if (!run.input_space.empty())
-        saved.weights = run.arena.template take<T>(2 * static_cast<std::size_t>(sum.cols));
+        saved.weights =
+            run.arena.template take<T>((has_mean ? 2 : 1) * static_cast<std::size_t>(sum.cols));
     return saved;
 }
 
@@ -121,7 +124,7 @@ InputSource<T, typename Ctx::Space> source_of(const StackPass<Ctx, T>& run,
     // Backward of the next branch may come when the norm's own block is no longer there.
     const std::size_t count = norm.gamma.size();
     device::copy(run.ctx, norm.gamma, saved.weights.subview(0, count));
-    device::copy(run.ctx, norm.beta, saved.weights.subview(count, count));
+    if (!norm.beta.empty()) device::copy(run.ctx, norm.beta, saved.weights.subview(count, count));
     return {{}, saved};
 }
 
@@ -132,10 +135,12 @@ MatrixView<const T, typename Ctx::Space> input_again(
     const auto& [sum, mean, rstd, weights] = source.saved;
     const auto count = static_cast<std::size_t>(sum.cols);
     const auto y = run.take_input(sum.rows, sum.cols);
-    kernels::norm_forward<T>(run.ctx, {.coordinates = run.batch.coordinates,
+    kernels::norm_forward<T>(run.ctx, {.kind = run.settings.norm,
+                                       .epsilon = run.settings.norm_epsilon,
+                                       .coordinates = run.batch.coordinates,
                                        .x = sum,
                                        .gamma = weights.subview(0, count),
-                                       .beta = weights.subview(count, count),
+                                       .beta = weights.subview(count, weights.size() - count),
                                        .y = y,
                                        .mean = mean,
                                        .rstd = rstd});
@@ -155,7 +160,9 @@ auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite sit
                                    const Weights& weights, Constant residual, Matrix branch,
                                    const Saved& saved) -> Stream<T, Space> {
     const Matrix y = run.take_input(branch.rows, branch.cols);
-    kernels::norm_forward<T>(run.ctx, {.dropout = run.dropout(site),
+    kernels::norm_forward<T>(run.ctx, {.kind = run.settings.norm,
+                                       .epsilon = run.settings.norm_epsilon,
+                                       .dropout = run.dropout(site),
                                        .coordinates = run.batch.coordinates,
                                        .x = residual,
                                        .branch = branch,
@@ -180,7 +187,8 @@ auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite si
     const Matrix d_sum = after_sum ? d.input : d.residual_space;
     // If nothing is dropped, the branch's gradient is that of the sum itself.
     const Matrix d_branch = dropout.active() ? run.take(d_sum.rows, d_sum.cols) : Matrix();
-    kernels::norm_backward<T>(run.ctx, {.dropout = dropout,
+    kernels::norm_backward<T>(run.ctx, {.kind = run.settings.norm,
+                                        .dropout = dropout,
                                         .coordinates = run.batch.coordinates,
                                         .dy = d.input,
                                         .d_sum = after_sum ? Constant() : d.residual,
@@ -202,7 +210,9 @@ template <class Ctx, class T>
 void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                 Matrix y, Saved& saved) {
     saved = take_norm<Ctx, T>(run, x);
-    kernels::norm_forward<T>(run.ctx, {.coordinates = run.batch.coordinates,
+    kernels::norm_forward<T>(run.ctx, {.kind = run.settings.norm,
+                                       .epsilon = run.settings.norm_epsilon,
+                                       .coordinates = run.batch.coordinates,
                                        .x = x,
                                        .gamma = weights.gamma,
                                        .beta = weights.beta,
@@ -214,7 +224,8 @@ void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& wei
 template <class Ctx, class T>
 void PlainNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                  const Saved& saved, Constant dy, Constant d_past, Matrix dx) {
-    kernels::norm_backward<T>(run.ctx, {.coordinates = run.batch.coordinates,
+    kernels::norm_backward<T>(run.ctx, {.kind = run.settings.norm,
+                                        .coordinates = run.batch.coordinates,
                                         .dy = dy,
                                         .d_sum = d_past,
                                         .sum = saved.sum,

@@ -64,9 +64,11 @@ bool has_embedding_block(const Stack<T, Space>& weights) {
 
 // Returns layer i's columns of MemoryBlock's matrix, or of its gradient.
 template <class T, class Space>
-MatrixView<T, Space> layer_columns(MatrixView<T, Space> kv, std::size_t layer, std::int64_t d) {
+MatrixView<T, Space> layer_columns(MatrixView<T, Space> kv, std::size_t layer,
+                                   const Widths& widths) {
     if (kv.cols == 0) return {};
-    return kv.columns(static_cast<std::int64_t>(layer) * 2 * d, 2 * d);
+    const std::int64_t columns = widths.key_value();
+    return kv.columns(static_cast<std::int64_t>(layer) * columns, columns);
 }
 
 template <class Ctx, class T>
@@ -86,7 +88,7 @@ auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, 
         begin();
         run.enter(i, saved.input_space);
         x = LayerBlock<Ctx, T>::forward(run, weights.layers[i], x,
-                                        layer_columns(saved.kv, i, embeddings.cols),
+                                        layer_columns(saved.kv, i, run.settings.widths),
                                         saved.layers[i]);
     }
     return x.input;
@@ -122,7 +124,7 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
     for (const auto& layer : weights.layers) {
         begin();
         typename LayerBlock<Ctx, T>::Saved dropped;
-        Matrix kv = layer_columns(all_kv, run.layer, d);
+        Matrix kv = layer_columns(all_kv, run.layer, run.settings.widths);
         if (layer.cross_attention && all_kv.empty())  // of this layer only
             kv = LinearBlock<Ctx, T>::forward(run, layer.cross_attention->kv, memory);
         const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, kv, dropped);
@@ -157,17 +159,17 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     if (run.settings.norms == NormPosition::before_branch) {
         d.residual_space = run.take(d_output.rows, d_output.cols);
     }
-    const std::int64_t d_model = d_output.cols;
+    const Widths& widths = run.settings.widths;
     const bool has_memory = !weights.memory_projections.empty();
     const std::size_t layers = weights.layers.size();
-    const Matrix d_last = run.take(memory.rows, has_memory ? 2 * d_model : 0);
+    const Matrix d_last = run.take(memory.rows, has_memory ? widths.key_value() : 0);
     if (!weights.memory_biases.empty() && run.gradients_into == Into::add)
         kernels::fill_zero(run.ctx, weights.memory_biases);
     for (std::size_t i = layers; i-- > 0;) {
         run.enter(i, saved.input_space);
         LayerBlock<Ctx, T>::backward(
             run, weights.layers[i], saved.layers[i], d,
-            i + 1 == layers ? d_last : layer_columns(saved.kv, i + 1, d_model));
+            i + 1 == layers ? d_last : layer_columns(saved.kv, i + 1, widths));
         finish();
     }
     if (has_memory) {

@@ -6,14 +6,21 @@
 namespace lockstep::model {
 
 StackSettings stack_settings(const ModelConfig& config, StackKind kind) {
-    const auto heads = static_cast<int>(config.heads);
-    const auto head_dim = static_cast<int>(config.embedding_size / config.heads);
+    const Widths all = widths(config);
+    const auto heads = static_cast<int>(all.heads), head_dim = static_cast<int>(all.head_dim);
     const auto mask = kind == StackKind::decoder ? kernels::Mask::causal : kernels::Mask::none;
     const bool scaled = config.embedding_scale == EmbeddingScale::sqrt_dim;
     return {kind,
             norm_position(config),
-            {heads, head_dim, mask},
-            {heads, head_dim, kernels::Mask::none},
+            embedding_norm(config, kind),
+            all,
+            config.parts.norm,
+            config.parts.norm_epsilon,
+            {heads, head_dim, mask, static_cast<int>(all.kv_heads),
+             static_cast<std::int32_t>(config.parts.window)},
+            {heads, head_dim, kernels::Mask::none, static_cast<int>(all.kv_heads)},
+            config.parts.rotary.attention_factor,
+            config.parts.gate,
             config.activation,
             scaled ? std::sqrt(static_cast<float>(config.embedding_size)) : 1.0f,
             config.dropout,

@@ -3,6 +3,7 @@
 
 #include "model/config.hpp"
 #include "model/dropout_sites.hpp"
+#include "model/parts.hpp"
 #include "model/recompute.hpp"
 #include "runtime/batch/batch.hpp"
 #include "runtime/core/view.hpp"
@@ -102,7 +103,13 @@ std::size_t placed_bytes(const train::Batch& batch) {
 struct StackSettings {
     StackKind kind;
     NormPosition norms;
+    EmbeddingNorm embedding_norm;
+    Widths widths;
+    kernels::NormKind norm;
+    float norm_epsilon;
     kernels::AttentionShape self_attention, cross_attention;
+    float rotary_scale;
+    Has gate;
     kernels::Activation activation;
     float embedding_scale;
     float dropout, attention_dropout, relu_dropout;

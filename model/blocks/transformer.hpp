@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "model/blocks/layout.hpp"
@@ -102,6 +103,8 @@ public:
           decoder_(stack_settings(config, StackKind::decoder)),
           plan_(plan),
           lent_(store),
+          own_head_(config.parts.own_head),
+          head_end_(own_head_ == Has::yes ? end_of_first_block(table_) : 0),
           moving_weights_(store.weight_placement().has_slots()),
           ctx_(ctx),
           upload_(ctx) {}
@@ -142,15 +145,15 @@ public:
         sink.begin_backward();
         const Matrix d_output =
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
-        lent_.use_from(arena_, 0);  // the loss writes no gradient but the table's
-        OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.embeddings,
-                                  weights_.class_bias.view(), saved.output, sides.labels,
-                                  config_.label_smoothing, d_output, weights_.d_embeddings, into,
-                                  sums, spans_);
+        lent_.use_from(arena_, head_end_);  // the loss writes no gradient but the head's
+        OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.head, weights_.class_bias.view(),
+                                  saved.output, sides.labels, config_.label_smoothing, d_output,
+                                  weights_.d_head, into, sums, spans_);
         lent_.use_none(arena_);
         watch.lap();
 
-        backward(sides, state, saved, d_output, into, sink, input_gradient(sink.loss_done()));
+        const InputGradient<Space> input = input_gradient(sink.loss_done(), into);
+        backward(sides, state, saved, d_output, into, sink, input);
         lent_.take_back(arena_);
         spans_.backward.push_back(watch.lap());
     }
@@ -171,7 +174,8 @@ public:
         }
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory, calls);
-        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.embeddings, weights_.class_bias.view(),
+        if (own_head_ == Has::yes) begin();
+        OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.head, weights_.class_bias.view(),
                                      output, sides.labels, losses);
     }
 
@@ -216,8 +220,17 @@ private:
         return sides;
     }
 
-    // Returns the table itself, to which the loss's part was written, or the separate rows.
-    InputGradient<Space> input_gradient(const train::InputRows& rows) const {
+    static std::size_t end_of_first_block(const train::ParameterTable& table) {
+        const auto& all = table.all();
+        const auto next = std::ranges::find_if(
+            all, [&](const train::Parameter& p) { return p.block != all.front().block; });
+        return next == all.end() ? table.flat_size() : next->offset;
+    }
+
+    // Returns the table itself, to which the loss's part was written if the head is tied to it, or
+    // the separate rows.
+    InputGradient<Space> input_gradient(const train::InputRows& rows, kernels::Into into) const {
+        if (own_head_ == Has::yes) return {weights_.d_embeddings, {}, into};
         if (rows.sums == nullptr) return {weights_.d_embeddings};
         const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
         const std::int64_t d = config_.embedding_size;
@@ -240,6 +253,7 @@ private:
         saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
                                        weights_.embeddings, saved.memory, saved.decoder, begin);
+        if (own_head_ == Has::yes) begin();
         lent_.use_none(arena_);
     }
 
@@ -261,6 +275,7 @@ private:
         };
         StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
+        if (own_head_ == Has::yes) finish();
         Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.memory,
                          saved.d_memory, input, finish);
         if (weights_.encoder) {
@@ -268,7 +283,7 @@ private:
             Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
                              input, finish);
         }
-        finish();  // the embedding table: it is tied, so it is last
+        finish();  // the embedding table, which forward reads first
     }
 
     void check(const train::Batch& batch) const {
@@ -294,7 +309,9 @@ private:
     const StackSettings encoder_, decoder_;
     const RecomputePlan plan_;
     const LentGradients<Ctx> lent_;
-    const bool moving_weights_;  // they lie in slots
+    const Has own_head_;
+    const std::size_t head_end_;  // elements of its block; 0 if the table of embeddings is the head
+    const bool moving_weights_;   // they lie in slots
     Ctx& ctx_;
     device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;

@@ -11,6 +11,7 @@
 #include "model/architectures.hpp"
 #include "model/config.hpp"
 #include "model/parameter_rows.hpp"
+#include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
@@ -23,7 +24,7 @@ namespace lockstep::model {
 // computes, and the gradients, which are always fp32. A forward pass alone does not touch the
 // gradients.
 
-// Stands for y = x w^T + b, w [out, in].
+// Stands for y = x w^T + b, w [out, in]; b may be empty.
 template <class T, class Space>
 struct Linear {
     MatrixView<const T, Space> w;
@@ -34,26 +35,28 @@ struct Linear {
 
 template <class T, class Space>
 struct Norm {
-    View<const T, Space> gamma, beta;
+    View<const T, Space> gamma, beta;  // an rms norm has no beta
     View<float, Space> dgamma, dbeta;
 };
 
 template <class T, class Space>
 struct SelfAttention {
-    Linear<T, Space> qkv;  // rows: d of q, d of k, d of v
+    Linear<T, Space> qkv;  // rows of q, of k, of v (Widths)
     Linear<T, Space> out;
+    Norm<T, Space> q_norm = {}, k_norm = {};    // of each head; empty: none
+    View<const float, Space> frequencies = {};  // of rotary positions; empty: none
 };
 
 template <class T, class Space>
 struct CrossAttention {
     Linear<T, Space> q;
-    Linear<T, Space> kv;  // of the encoder's output; rows: d of k, d of v
+    Linear<T, Space> kv;  // of the encoder's output; rows of k, of v
     Linear<T, Space> out;
 };
 
 template <class T, class Space>
 struct FeedForward {
-    Linear<T, Space> up, down;  // [ffn, d], [d, ffn]
+    Linear<T, Space> up, down;  // [ffn, d], [d, ffn]; with a gate `up` has its rows first
 };
 
 // Holds one layer and the norms that it runs; each norm is fused with the residual sum before it.
@@ -71,11 +74,11 @@ struct Layer {
 
 template <class T, class Space>
 struct Stack {
-    MatrixView<const T, Space> positions;          // [n_positions, d]
-    MatrixView<float, Space> d_positions;          // empty: sinusoidal
-    MatrixView<const T, Space> no_positions;       // as many rows, all zeros
-    std::optional<Norm<T, Space>> embedding_norm;  // xlm
-    std::optional<Norm<T, Space>> first_norm;      // of layer 0, if norms come before branches
+    MatrixView<const T, Space> positions;     // [n_positions, d]
+    MatrixView<float, Space> d_positions;     // empty: sinusoidal
+    MatrixView<const T, Space> no_positions;  // as many rows, all zeros
+    std::optional<Norm<T, Space>> embedding_norm;
+    std::optional<Norm<T, Space>> first_norm;  // of layer 0, if norms come before branches
     std::vector<Layer<T, Space>> layers;
     // All layers' kv weights for the encoder's output, in order. They are one matrix if they are
     // stored without gaps, else one matrix each.
@@ -88,12 +91,15 @@ struct Stack {
 
 template <class T, class Space>
 struct TransformerWeights {
-    MatrixView<const T, Space> embeddings;  // [vocabulary, d]; the output projection as well
+    MatrixView<const T, Space> embeddings;  // [vocabulary, d]
     MatrixView<float, Space> d_embeddings;
+    MatrixView<const T, Space> head;  // of the output: the embeddings unless it is its own
+    MatrixView<float, Space> d_head;
     std::optional<Stack<T, Space>> encoder;  // generator only
     Stack<T, Space> decoder;
-    device::Buffer<T, Space> sinusoidal;  // memory of Stack::positions unless they are learned
-    device::Buffer<T, Space> zero_row;    // memory of Stack::no_positions
+    device::Buffer<T, Space> sinusoidal;       // memory of Stack::positions unless they are learned
+    device::Buffer<T, Space> zero_row;         // memory of Stack::no_positions
+    device::Buffer<float, Space> frequencies;  // of rotary positions, or empty
     device::Buffer<T, Space> class_bias;  // [vocabulary] or empty: added to the logits of a loss
     device::Buffer<float, Space> memory_biases;  // memory of Stack::memory_biases
 };
@@ -122,7 +128,7 @@ public:
             const train::Parameter& row = rows[i].parameter;
             require(row.name == table[i].name && row.shape == table[i].shape,
                     "the table is another model's");
-            index_.emplace(rows[i].place, i);
+            require(index_.emplace(rows[i].place, i).second, "two parameters have one place");
         }
     }
 
@@ -143,7 +149,9 @@ public:
         const std::int64_t positions = config_.n_positions, d = config_.embedding_size;
         Stack<T, Space> stack;
         stack.no_positions = {owner.zero_row.view().data(), positions, d, 0};
-        stack.positions = {owner.sinusoidal.view().data(), positions, d};
+        stack.positions = stack.no_positions;
+        if (owner.sinusoidal.size() > 0)
+            stack.positions = {owner.sinusoidal.view().data(), positions, d};
         if (has(in_stack(Role::positions))) {
             stack.positions = matrix(in_stack(Role::positions));
             stack.d_positions = d_matrix(in_stack(Role::positions));
@@ -151,7 +159,10 @@ public:
         if (has(in_stack(Role::embedding_norm)))
             stack.embedding_norm = norm(in_stack(Role::embedding_norm));
         if (has(in_stack(Role::first_norm))) stack.first_norm = norm(in_stack(Role::first_norm));
-        for (std::int64_t i = 0; i < layers; ++i) stack.layers.push_back(layer(kind, i));
+        for (std::int64_t i = 0; i < layers; ++i) {
+            stack.layers.push_back(layer(kind, i));
+            stack.layers.back().self_attention.frequencies = owner.frequencies.view();
+        }
         for (const auto& each : stack.layers)
             if (each.cross_attention) append(stack.memory_projections, each.cross_attention->kv);
         if (owner.memory_biases.size() > 0 && !stack.memory_projections.empty())
@@ -166,6 +177,10 @@ private:
         };
         Layer<T, Space> layer;
         layer.self_attention = {linear(in_layer(Role::self_qkv)), linear(in_layer(Role::self_out))};
+        if (has(in_layer(Role::q_norm))) {
+            layer.self_attention.q_norm = norm(in_layer(Role::q_norm));
+            layer.self_attention.k_norm = norm(in_layer(Role::k_norm));
+        }
         layer.ffn = {linear(in_layer(Role::ffn_up)), linear(in_layer(Role::ffn_down))};
         layer.after_self = norm(in_layer(Role::after_self));
         if (has(in_layer(Role::cross_q))) {
@@ -213,6 +228,7 @@ private:
     std::pair<View<const T, Space>, View<float, Space>> vector(ParameterPlace place,
                                                                Values values) const {
         place.values = values;
+        if (!has(place)) return {};
         const train::Parameter& p = at(place);
         return {weights(p), store_.gradient(p.offset, p.count)};
     }
@@ -245,11 +261,17 @@ device::Buffer<T, typename Ctx::Space> constant_buffer(Ctx& ctx,
 
 template <class T, class Ctx>
 device::Buffer<T, typename Ctx::Space> sinusoidal_buffer(Ctx& ctx, const ModelConfig& config) {
-    if (config.positions == Positions::learned) return {};
+    if (config.positions != Positions::sinusoidal) return {};
     if constexpr (std::is_same_v<typename Ctx::Space, device::DrySpace>)  // saves the calculation
         return device::Buffer<T, device::DrySpace>(
             static_cast<std::size_t>(config.n_positions * config.embedding_size));
     return constant_buffer<T>(ctx, sinusoidal_positions(config.n_positions, config.embedding_size));
+}
+
+template <class Ctx>
+device::Buffer<float, typename Ctx::Space> frequencies_buffer(Ctx& ctx, const ModelConfig& config) {
+    const std::vector<float> frequencies = rotary_frequencies(config);
+    return constant_buffer<float>(ctx, frequencies);
 }
 
 template <class T, class Ctx>
@@ -269,12 +291,16 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
     TransformerWeights<T, Space> weights;
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
+    weights.frequencies = frequencies_buffer(ctx, config);
     weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
     if (has_encoder(config) && (Ctx::lends_gradients || store.gradient_placement().has_slots()))
         weights.memory_biases = device::Buffer<float, Space>(
-            static_cast<std::size_t>(config.decoder_layers * 2 * config.embedding_size));
+            static_cast<std::size_t>(config.decoder_layers * widths(config).key_value()));
     weights.embeddings = bind.matrix({Role::embeddings});
     weights.d_embeddings = bind.d_matrix({Role::embeddings});
+    const ParameterPlace head{config.parts.own_head == Has::yes ? Role::head : Role::embeddings};
+    weights.head = bind.matrix(head);
+    weights.d_head = bind.d_matrix(head);
     weights.decoder = bind.stack(StackKind::decoder, config.decoder_layers, weights);
     if (has_encoder(config)) {
         weights.encoder = bind.stack(StackKind::encoder, config.encoder_layers, weights);

@@ -24,22 +24,24 @@ public:
 
     explicit SlotCache(Ctx& ctx) : ctx_(ctx) {}
 
-    // Forgets everything. Rows are [2 * d]: keys, then values. `capacity` is the maximum number of
-    // rows of a slot.
-    void reset(std::size_t layers, std::size_t slots, std::int64_t capacity, std::int64_t d);
+    // Forgets everything. Rows are [2 * width]: keys, then values. `capacity` is the maximum number
+    // of rows of a slot.
+    void reset(std::size_t layers, std::size_t slots, std::int64_t capacity, std::int64_t width);
 
     std::int64_t slots() const noexcept { return static_cast<std::int64_t>(region_.size()); }
     std::int64_t begin(std::int32_t slot) const { return region_.at(slot) * capacity_; }
     std::int32_t length(std::int32_t slot) const { return length_.at(slot); }
-    Matrix keys(std::size_t layer) const { return all(layer).columns(0, d_); }
-    Matrix values(std::size_t layer) const { return all(layer).columns(d_, d_); }
+    Matrix keys(std::size_t layer) const { return all(layer).columns(0, width_); }
+    Matrix values(std::size_t layer) const { return all(layer).columns(width_, width_); }
 
-    // Writes rows [key value] after a slot's current rows; extend() makes them count.
-    void write(std::size_t layer, std::int32_t slot, MatrixView<const T, Space> rows);
+    using Constant = MatrixView<const T, Space>;
+
+    // Writes rows after a slot's current rows; extend() makes them count.
+    void write(std::size_t layer, std::int32_t slot, Constant keys, Constant values);
     // Writes one row for each of several slots, at the indices that next_row() gave, which are in
     // the device's memory.
-    void write_each(std::size_t layer, View<const std::int64_t, Space> next_rows,
-                    MatrixView<const T, Space> rows);
+    void write_each(std::size_t layer, View<const std::int64_t, Space> next_rows, Constant keys,
+                    Constant values);
     std::int64_t next_row(std::int32_t slot) const;
     void extend(std::int32_t slot, std::int32_t rows);
 
@@ -47,27 +49,35 @@ public:
     void reorder(const std::vector<std::int32_t>& from);
 
 private:
+    // Calls write(from, to) for the keys and for the values, or once if they lie side by side.
+    template <class Write>
+    void write_both(Constant keys, Constant values, Matrix to, const Write& write) const {
+        if (values.data == keys.data + width_ && values.stride == keys.stride)
+            return write(Constant(keys.data, keys.rows, 2 * width_, keys.stride), to);
+        write(keys, to.columns(0, width_));
+        write(values, to.columns(width_, width_));
+    }
     Matrix all(std::size_t layer) const {
-        return {layers_.at(layer).view().data(), slots() * capacity_, 2 * d_};
+        return {layers_.at(layer).view().data(), slots() * capacity_, 2 * width_};
     }
     void copy_region(std::int64_t from, std::int64_t to, std::int64_t rows);
 
     std::vector<device::Buffer<T, Space>> layers_;
     Ctx& ctx_;
-    std::int64_t capacity_ = 0, d_ = 0;
+    std::int64_t capacity_ = 0, width_ = 0;
     std::vector<std::int64_t> region_;
     std::vector<std::int32_t> length_;
 };
 
 template <class Ctx, class T>
 void SlotCache<Ctx, T>::reset(std::size_t layers, std::size_t slots, std::int64_t capacity,
-                              std::int64_t d) {
+                              std::int64_t width) {
     capacity_ = capacity;
-    d_ = d;
+    width_ = width;
     region_.resize(slots);
     std::iota(region_.begin(), region_.end(), 0);
     length_.assign(slots, 0);
-    const std::size_t size = slots * static_cast<std::size_t>(capacity * 2 * d);
+    const std::size_t size = slots * static_cast<std::size_t>(capacity * 2 * width);
     layers_.resize(layers);
     for (auto& layer : layers_) {
         if (layer.size() < size) layer = device::Buffer<T, Space>(size);
@@ -75,18 +85,24 @@ void SlotCache<Ctx, T>::reset(std::size_t layers, std::size_t slots, std::int64_
 }
 
 template <class Ctx, class T>
-void SlotCache<Ctx, T>::write(std::size_t layer, std::int32_t slot,
-                              MatrixView<const T, Space> rows) {
-    require(rows.cols == 2 * d_ && length(slot) + rows.rows <= capacity_,
+void SlotCache<Ctx, T>::write(std::size_t layer, std::int32_t slot, Constant keys,
+                              Constant values) {
+    require(keys.cols == width_ && values.cols == width_ && keys.rows == values.rows &&
+                length(slot) + keys.rows <= capacity_,
             "more keys than a slot's cache holds");
-    const Matrix to = all(layer).rows_from(begin(slot) + length(slot), rows.rows);
-    kernels::dropout<T>(ctx_, {}, {}, rows, to);  // copies: an empty Dropout drops nothing
+    write_both(keys, values, all(layer).rows_from(begin(slot) + length(slot), keys.rows),
+               [&](Constant from, Matrix to) {
+                   // copies: an empty Dropout drops nothing
+                   kernels::dropout<T>(ctx_, {}, {}, from, to);
+               });
 }
 
 template <class Ctx, class T>
 void SlotCache<Ctx, T>::write_each(std::size_t layer, View<const std::int64_t, Space> next_rows,
-                                   MatrixView<const T, Space> rows) {
-    kernels::scatter_rows<T>(ctx_, next_rows, rows, all(layer));
+                                   Constant keys, Constant values) {
+    write_both(keys, values, all(layer), [&](Constant from, Matrix to) {
+        kernels::scatter_rows<T>(ctx_, next_rows, from, to);
+    });
 }
 
 template <class Ctx, class T>
@@ -130,8 +146,8 @@ template <class Ctx, class T>
 void SlotCache<Ctx, T>::copy_region(std::int64_t from, std::int64_t to, std::int64_t rows) {
     for (auto& layer : layers_) {
         const auto region = [&](std::int64_t index) {
-            return layer.view().subview(static_cast<std::size_t>(index * capacity_ * 2 * d_),
-                                        static_cast<std::size_t>(rows * 2 * d_));
+            return layer.view().subview(static_cast<std::size_t>(index * capacity_ * 2 * width_),
+                                        static_cast<std::size_t>(rows * 2 * width_));
         };
         device::copy(ctx_, View<const T, Space>(region(from)), region(to));
     }

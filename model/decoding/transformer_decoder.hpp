@@ -60,7 +60,7 @@ public:
         }
         const train::RaggedTokens side = ragged_ends(contexts, kept);
         cache_.reset(weights_.decoder.layers.size(), contexts.size() * slots_per_context, capacity,
-                     config_.embedding_size);
+                     decoder_.widths.kv());
         arena_.reset();
         prefixed ? read_prefixes(side) : encode(side);
         return most;
@@ -158,13 +158,13 @@ private:
         const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
         if constexpr (std::is_same_v<T, float> && std::is_same_v<Space, HostSpace>) {
             logits.resize(static_cast<std::size_t>(last.rows) * vocabulary);
-            kernels::linear_forward<T>(ctx_, last, weights_.embeddings, {},
+            kernels::linear_forward<T>(ctx_, last, weights_.head, {},
                                        {logits.data(), last.rows, config_.vocabulary});
             logits.resize(real * vocabulary);
         } else {
             logits.resize(real * vocabulary);
             const Matrix scores = arena_.template take_matrix<T>(last.rows, config_.vocabulary);
-            kernels::linear_forward<T>(ctx_, last, weights_.embeddings, {}, scores);
+            kernels::linear_forward<T>(ctx_, last, weights_.head, {}, scores);
             read({scores.data, logits.size()}, view_of(logits));
         }
     }
@@ -184,7 +184,6 @@ private:
     void encode(const train::RaggedTokens& side) {
         const auto batch = place_alone(side);
         const Work run{ctx_, arena_, encoder_, batch, nullptr, nullptr};
-        const std::int64_t d = config_.embedding_size;
         memory_offsets_ = side.offsets;
         memory_rows_ = side.total();
         memory_.resize(weights_.decoder.layers.size());
@@ -192,7 +191,7 @@ private:
         const Constant encoded =
             StackBlock<Ctx, T>::evaluate(run, *weights_.encoder, weights_.embeddings, {});
         for (std::size_t l = 0; l < memory_.size(); ++l) {
-            const auto size = static_cast<std::size_t>(memory_rows_ * 2 * d);
+            const auto size = static_cast<std::size_t>(memory_rows_ * decoder_.widths.key_value());
             if (memory_[l].size() < size) memory_[l] = device::Buffer<T, Space>(size);
             const auto& kv = weights_.decoder.layers[l].cross_attention->kv;
             kernels::linear_forward<T>(ctx_, encoded, kv.w, kv.b, memory(l));
@@ -200,7 +199,7 @@ private:
     }
 
     Matrix memory(std::size_t layer) const {
-        return {memory_[layer].view().data(), memory_rows_, 2 * config_.embedding_size};
+        return {memory_[layer].view().data(), memory_rows_, decoder_.widths.key_value()};
     }
 
     // Runs all contexts through the decoder at once and writes their keys and values to every
@@ -209,27 +208,26 @@ private:
         if (side.total() == 0) return;
         const auto batch = place_alone(side);
         using Saved = typename LayerBlock<Ctx, T>::Saved;
-        StackBlock<Ctx, T>::evaluate(
-            {ctx_, arena_, decoder_, batch, nullptr, nullptr}, weights_.decoder,
-            weights_.embeddings, {},
-            {{}, [&](std::size_t layer, const Saved& saved) {
-                 // The values are stored next to the keys.
-                 const Matrix k = saved.self_attention.k;
-                 write_prefixes(layer, side, {k.data, k.rows, 2 * k.cols, k.stride});
-             }});
+        StackBlock<Ctx, T>::evaluate({ctx_, arena_, decoder_, batch, nullptr, nullptr},
+                                     weights_.decoder, weights_.embeddings, {},
+                                     {{}, [&](std::size_t layer, const Saved& saved) {
+                                          write_prefixes(layer, side, saved.self_attention);
+                                      }});
         for (std::int32_t slot = 0; slot < cache_.slots(); ++slot) {
             cache_.extend(slot, side.offsets[slot / slots_per_context_ + 1] -
                                     side.offsets[slot / slots_per_context_]);
         }
     }
 
-    // key_value, [total, 2 * d], holds the layer's keys and, next to them, the values.
-    void write_prefixes(std::size_t layer, const train::RaggedTokens& side, Constant key_value) {
+    // `saved` has the layer's keys and values of all contexts.
+    void write_prefixes(std::size_t layer, const train::RaggedTokens& side,
+                        const AttentionSaved<T, Space>& saved) {
         for (std::int32_t slot = 0; slot < cache_.slots(); ++slot) {
             const std::int32_t context = slot / slots_per_context_;
             const std::int64_t first = side.offsets[context];
-            cache_.write(layer, slot,
-                         key_value.rows_from(first, side.offsets[context + 1] - first));
+            const std::int64_t rows = side.offsets[context + 1] - first;
+            cache_.write(layer, slot, saved.k.rows_from(first, rows),
+                         saved.v.rows_from(first, rows));
         }
     }
 
@@ -258,22 +256,22 @@ private:
         TransformerDecoder& decoder;
         const PlacedRanges& ranges;
 
-        Matrix self(const Work& run, const Weights& weights, Constant x, Saved&) const {
-            const std::int64_t d = x.cols;
+        Matrix self(const Work& run, const Weights& weights, Constant x, Saved& made) const {
             auto& cache = decoder.cache_;
-            const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.self_attention.qkv, x);
+            SelfAttentionBlock<Ctx, T>::project(run, weights.self_attention, x, made);
             const auto real = static_cast<std::int64_t>(ranges.next_rows.size());
-            cache.write_each(run.layer, ranges.next_rows, qkv.columns(d, 2 * d).rows_from(0, real));
-            return attend(run, run.settings.self_attention, ranges.begin, ranges.length,
-                          qkv.columns(0, d), cache.keys(run.layer), cache.values(run.layer),
+            cache.write_each(run.layer, ranges.next_rows, made.k.rows_from(0, real),
+                             made.v.rows_from(0, real));
+            return attend(run, run.settings.self_attention, ranges.begin, ranges.length, made.q,
+                          cache.keys(run.layer), cache.values(run.layer),
                           weights.self_attention.out);
         }
         Matrix cross(const Work& run, const Weights& weights, Constant x, Saved&) const {
-            const std::int64_t d = x.cols;
+            const std::int64_t width = run.settings.widths.kv();
             const Matrix q = LinearBlock<Ctx, T>::forward(run, weights.cross_attention->q, x);
             const Matrix kv = decoder.memory(run.layer);
             return attend(run, run.settings.cross_attention, ranges.memory_begin,
-                          ranges.memory_length, q, kv.columns(0, d), kv.columns(d, d),
+                          ranges.memory_length, q, kv.columns(0, width), kv.columns(width, width),
                           weights.cross_attention->out);
         }
     };

@@ -82,8 +82,9 @@ public:
         if (config_.positions == Positions::sinusoidal)
             elements += config_.n_positions * config_.embedding_size;
         if (config_.excluded_token >= 0) elements += config_.vocabulary;
-        return static_cast<std::size_t>(elements) *
-               (store_.precision() == train::Precision::fp32 ? 4 : 2);
+        const std::size_t frequencies = rotary_frequencies(config_).size() * sizeof(float);
+        return frequencies + static_cast<std::size_t>(elements) *
+                                 (store_.precision() == train::Precision::fp32 ? 4 : 2);
     }
     std::size_t scratch_bytes(const train::BatchShape& shape) const override {
         if (std::is_same_v<Like, device::CpuTraits>) return 0;
@@ -91,7 +92,7 @@ public:
         for (const BackwardShape& attention : attentions(launched(shape))) {
             std::int64_t bytes = delta_bytes(attention);
             if (store_.precision() != train::Precision::fp32 &&
-                kernels::cuda::mma_takes_head(config_.embedding_size / config_.heads))
+                kernels::cuda::mma_takes_head(widths(config_).head_dim))
                 bytes += heads_together(attention, kernels::cuda::usual_score_bytes) *
                          score_bytes_of_head(attention);
             most = std::max(most, bytes);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::model {
@@ -15,7 +16,7 @@ constexpr std::int64_t widest_head = 256;
 }  // namespace
 
 void require_gpu_heads(const ModelConfig& config) {
-    const std::int64_t columns = config.embedding_size / config.heads;
+    const std::int64_t columns = widths(config).head_dim;
     if (columns <= widest_head) return;
     throw Error(ErrorKind::config,
                 "this model has heads of " + std::to_string(columns) +

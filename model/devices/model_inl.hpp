@@ -61,8 +61,7 @@ public:
 
     std::string attention() override {
         if (store_.precision() == train::Precision::fp32) return "";
-        return kernels::describe_attention(*context_,
-                                           static_cast<int>(config_.embedding_size / config_.heads),
+        return kernels::describe_attention(*context_, static_cast<int>(widths(config_).head_dim),
                                            config_.attention_dropout);
     }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/parameter_table.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -24,20 +26,29 @@ std::size_t elements_of(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-PartShape part_shape(const Parameter& parameter) noexcept {
-    const auto count = static_cast<std::int64_t>(parameter.count) / parameter.parts;
-    const std::int64_t cols = parameter.shape.size() >= 2 ? parameter.shape.back() : count;
-    return {count / cols, cols};
+std::vector<PartShape> part_shapes(const Parameter& parameter) {
+    const auto count = static_cast<std::int64_t>(parameter.count);
+    const std::int64_t rows = parameter.shape.empty() ? 1 : parameter.shape.front();
+    const bool is_vector = parameter.shape.size() < 2;
+    const auto of_rows = [&](std::int64_t part) -> PartShape {
+        const std::int64_t elements = count / rows * part;
+        const std::int64_t cols = is_vector ? elements : parameter.shape.back();
+        return {elements / cols, cols};
+    };
+    std::vector<PartShape> shapes;
+    for (const std::int64_t part : parameter.parts) shapes.push_back(of_rows(part));
+    if (shapes.empty()) shapes.push_back(of_rows(rows));
+    return shapes;
 }
 
 std::size_t ParameterTable::add(std::string name, std::vector<std::int64_t> shape, int block,
-                                WeightDecay decay, int parts) {
+                                WeightDecay decay, std::vector<std::int64_t> parts) {
     Parameter parameter;
     parameter.name = std::move(name);
     parameter.shape = std::move(shape);
     parameter.block = block;
     parameter.decay = decay;
-    parameter.parts = parts;
+    parameter.parts = std::move(parts);
     return add(std::move(parameter));
 }
 
@@ -53,8 +64,10 @@ std::size_t ParameterTable::add(Parameter added) {
                 (added.shape.size() == 2 && !all_.empty() && all_.back().block != block),
             "a tied table is a matrix in a block of its own, behind another block");
     const std::size_t count = elements_of(added.shape);
-    require(added.parts == 1 || (!added.shape.empty() && added.shape.front() % added.parts == 0),
-            "a parameter's parts are of different sizes");
+    require(added.parts.empty() || (!added.shape.empty() && std::ranges::min(added.parts) > 0 &&
+                                    std::accumulate(added.parts.begin(), added.parts.end(),
+                                                    std::int64_t{0}) == added.shape.front()),
+            "a parameter's parts are not all of its rows");
     added.offset = flat_size_;
     added.count = count;
     index_.emplace(added.name, all_.size());

@@ -37,9 +37,9 @@ struct Parameter {
     std::size_t count = 0;
     int block = 0;
     WeightDecay decay = WeightDecay::apply;
-    // The rows consist of this many equal runs that are separate matrices for an optimizer that
-    // treats whole matrices: 3 for queries, keys and values, which are stored as one.
-    int parts = 1;
+    // The numbers of rows of the runs that are separate matrices for an optimizer that treats whole
+    // matrices, such as those of queries, keys and values, which are stored as one; empty: one run.
+    std::vector<std::int64_t> parts = {};
     Tied tied = Tied::no;
     InitialValues initial = {};
 };
@@ -49,7 +49,8 @@ struct PartShape {
     std::int64_t rows, cols;
     bool is_matrix() const noexcept { return rows > 1 && cols > 1; }
 };
-PartShape part_shape(const Parameter& parameter) noexcept;
+// Returns at least one.
+std::vector<PartShape> part_shapes(const Parameter& parameter);
 
 // Holds the names and offsets of all parameters in the flat buffers. They are added in the order in
 // which backward finishes their gradients, so gradients become final front to back. A block is a
@@ -60,7 +61,7 @@ public:
     // one is a matrix in a block of its own, behind at least one other block, and the last one.
     std::size_t add(Parameter parameter);
     std::size_t add(std::string name, std::vector<std::int64_t> shape, int block, WeightDecay decay,
-                    int parts = 1);
+                    std::vector<std::int64_t> parts = {});
 
     const std::vector<Parameter>& all() const noexcept { return all_; }
     const Parameter& operator[](std::size_t index) const { return all_.at(index); }

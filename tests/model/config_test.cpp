@@ -9,6 +9,7 @@
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "model/dropout_sites.hpp"
+#include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 
 using namespace lockstep;
@@ -113,11 +114,65 @@ TEST_CASE("every family has one row, whose fixed members are those of a valid co
         CHECK(refusal(config) == "");
         CHECK(model::config_from_json(model::to_json(config), "config.json") == config);
         const auto table = model::parameter_table(config);
-        CHECK(std::ranges::count(table.all(), train::Tied::yes, &train::Parameter::tied) == 1);
+        const bool own_head = config.parts.own_head == model::Has::yes;
+        CHECK(std::ranges::count(table.all(), train::Tied::yes, &train::Parameter::tied) ==
+              (own_head ? 0 : 1));
+        CHECK((table.find("lm_head.weight") != nullptr) == own_head);
         CHECK(model::has_encoder(config) ==
               (table.find("encoder.layers.0.norm1.weight") != nullptr));
     }
     CHECK(model::architecture(model::Kind::gpt2).name == std::string("gpt2"));
+}
+
+TEST_CASE("a variant is a name for places of norms, and each stack has the norms that it says") {
+    using model::EmbeddingNorm;
+    using model::Variant;
+    const auto norms_of = [](Variant variant) {
+        auto config = small();
+        config.variant = variant;
+        return model::norms(config);
+    };
+    CHECK(norms_of(Variant::aiayn) == model::Norms{});
+    CHECK(norms_of(Variant::prelayernorm) ==
+          model::Norms{.position = model::NormPosition::before_branch});
+    CHECK(norms_of(Variant::xlm) ==
+          model::Norms{.encoder_embedding = EmbeddingNorm::after_positions,
+                       .decoder_embedding = EmbeddingNorm::before_positions});
+    for (const Variant variant : {Variant::aiayn, Variant::prelayernorm, Variant::xlm}) {
+        auto config = small();
+        config.variant = variant;
+        const auto table = model::parameter_table(config);
+        for (const std::string stack : {"encoder", "decoder"}) {
+            CAPTURE(stack);
+            const auto* norm = table.find(stack + ".norm_embeddings.weight");
+            REQUIRE((norm != nullptr) == (variant != Variant::aiayn));
+            if (norm == nullptr) continue;
+            // Before branches, the last layer runs it.
+            const auto* last = table.find(stack + ".layers.1.ffn.lin2.weight");
+            CHECK((norm->block == last->block) == (variant == Variant::prelayernorm));
+        }
+    }
+}
+
+TEST_CASE("the matrices of attention have the widths of its heads") {
+    auto config = small();
+    config.heads = 4;
+    const auto widths = model::widths(config);
+    CHECK(widths.head_dim == 4);
+    CHECK(widths.q() == 16);
+    CHECK(widths.kv() == 16);
+    CHECK(widths.key_value() == 32);
+    CHECK(widths.qkv() == 48);
+    using Shape = std::vector<std::int64_t>;
+    const auto table = model::parameter_table(config);
+    const auto shape = [&](const char* name) {
+        return table.find("decoder.layers.0." + std::string(name))->shape;
+    };
+    CHECK(shape("self_attention.qkv.weight") == Shape{48, 16});
+    CHECK(shape("self_attention.out.weight") == Shape{16, 16});
+    CHECK(shape("encoder_attention.q.weight") == Shape{16, 16});
+    CHECK(shape("encoder_attention.kv.weight") == Shape{32, 16});
+    CHECK(shape("encoder_attention.kv.bias") == Shape{32});
 }
 
 TEST_CASE("the table lists every parameter once, by blocks, the tied one last") {

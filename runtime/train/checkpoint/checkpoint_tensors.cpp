@@ -9,6 +9,7 @@
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/coded_tensors.hpp"
+#include "runtime/train/checkpoint/weight_index.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::train {
@@ -24,6 +25,7 @@ std::string weights_file_at(const std::string& path) {
     if (!is_folder(path)) return path;
     if (path_exists(path + "/manifest.json")) verify_checkpoint(path);
     if (path_exists(path + "/model.safetensors")) return path + "/model.safetensors";
+    if (const std::string index = path + "/" + weight_index_file; path_exists(index)) return index;
     if (const auto newest = newest_good_checkpoint(path)) return *newest + "/model.safetensors";
     throw Error(ErrorKind::config, path +
                                        ": holds neither model.safetensors nor checkpoints; give a "
@@ -40,8 +42,10 @@ std::vector<TensorExtent> places_of(const ParameterTable& table, HostView<float>
     return places;
 }
 
-void check_places(const SafetensorsFile& file, std::span<const TensorExtent> places,
+void check_places(SafetensorsFile& file, std::span<const TensorExtent> places,
                   std::string_view remedy) {
+    if (std::ranges::find(places, "lm_head.weight", &TensorExtent::name) == places.end())
+        file.take_as_copy_of_embeddings();
     for (const TensorExtent& place : places) {
         const TensorInfo* tensor = file.find(place.name);
         const std::string here = std::string(place.name) + " of shape " + shape_text(place.shape);
@@ -49,7 +53,8 @@ void check_places(const SafetensorsFile& file, std::span<const TensorExtent> pla
         if (tensor->shape != place.shape) {
             mismatch(file, "it has " + shape_text(tensor->shape) + " for " + here, remedy);
         }
-        if (tensor->type != Dtype::fp32 && tensor->type != Dtype::bf16) {
+        if (tensor->type != Dtype::fp32 && tensor->type != Dtype::bf16 &&
+            tensor->type != Dtype::fp16) {
             mismatch(file, "it has whole numbers for " + here, remedy);
         }
     }
@@ -164,7 +169,10 @@ std::vector<TensorExtent> unread_places(const ParameterTable& table) {
 
 void check_shapes(const std::string& weights, const ParameterTable& table,
                   std::string_view remedy) {
-    retry_reading([&] { check_places(SafetensorsFile(weights), unread_places(table), remedy); });
+    retry_reading([&] {
+        SafetensorsFile file(weights);
+        check_places(file, unread_places(table), remedy);
+    });
 }
 
 void check_weights(const std::string& path, const ParameterTable& table) {

@@ -24,8 +24,9 @@ struct TensorExtent {
 std::vector<TensorExtent> places_of(const ParameterTable& table, HostView<float> master);
 
 // Compares the file's names and shapes with `places`. Throws kind config with the first difference,
-// both shapes and `remedy`; nothing is read.
-void check_places(const SafetensorsFile& file, std::span<const TensorExtent> places,
+// both shapes and `remedy`; nothing is read. If no place is that of a head, the file's is taken for
+// a copy of the table of embeddings.
+void check_places(SafetensorsFile& file, std::span<const TensorExtent> places,
                   std::string_view remedy);
 void read_places(SafetensorsFile& file, std::span<const TensorExtent> places);
 
@@ -57,8 +58,8 @@ inline constexpr const char* other_weights =
     "options to fit it";
 
 // Loads weights to start from (--init-model): `path` is a model folder, a checkpoint or a
-// .safetensors file (F32 or BF16). Throws kind config as above if names or shapes differ from the
-// table's.
+// .safetensors file (F32, BF16 or F16). Throws kind config as above if names or shapes differ from
+// the table's.
 void load_weights(const std::string& path, const ParameterTable& table, HostView<float> master);
 
 // Returns the file that it reads, and checks that its bytes are those that were written.

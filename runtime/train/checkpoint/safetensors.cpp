@@ -72,8 +72,9 @@ std::string_view name(Dtype type) noexcept {
             return "U64";
         case Dtype::byte:
             return "U8";
-        case Dtype::fp64:
         case Dtype::fp16:
+            return "F16";
+        case Dtype::fp64:
             break;
     }
     return "unknown";

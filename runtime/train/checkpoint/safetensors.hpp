@@ -73,12 +73,22 @@ struct TensorInfo {
     std::size_t count = 0;     // number of elements
     std::uint64_t offset = 0;  // bytes from the start of the file
     bool turned = false;       // the file holds the transposed matrix
+    std::size_t file = 0;      // the number of the file, if there are several
+    // The stored tensors whose rows it has, one after the other; empty: it is stored as one.
+    std::vector<TensorInfo> rows = {};
 };
 
-// Reads a safetensors file. Opening checks the whole header; any error in it throws kind data with
-// one line that names the file. A failure of the system throws SystemFailure, also while tensors
-// are read. A GPT-2 of Hugging Face's transformers appears with the names and shapes that it has in
-// Lockstep.
+// Holds one of the files of a model.
+struct SafetensorsPart {
+    std::string path;
+    FileDescriptor file;
+    std::uint64_t data_begin = 0, bytes = 0;
+};
+
+// Reads a safetensors file, or those that an index of transformers (model.safetensors.index.json)
+// names. Opening checks all headers; any error in them throws kind data with one line that names
+// the file. A failure of the system throws SystemFailure, also while tensors are read. A model of
+// Hugging Face's transformers appears with the names and shapes that it has in Lockstep.
 class SafetensorsFile {
 public:
     explicit SafetensorsFile(std::string path);
@@ -87,14 +97,20 @@ public:
     // Returns the tensors ordered by offset.
     const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
     const TensorInfo* find(std::string_view name) const noexcept;
-    const Metadata& metadata() const noexcept { return metadata_; }
+    const Metadata& metadata() const noexcept { return metadata_; }  // none of several files
+    // Returns the names of constants that files of transformers hold and that are not read.
+    const std::vector<std::string>& buffers() const noexcept { return buffers_; }
+    std::uint64_t bytes() const noexcept;  // of all files
+
+    // Takes a head in the file for a copy of the table of embeddings, which verify() compares.
+    void take_as_copy_of_embeddings();
 
     // Reads the whole file and throws kind data if its tensors do not have the checksum in its
     // metadata. A file that has none passes unread.
     void verify() const;
 
     // Reads a tensor into `values`, which must have its count. Floats are read bit for bit from F32
-    // and widened from BF16.
+    // and widened from BF16 and F16.
     void read(const TensorInfo& tensor, HostView<float> values);
     void read(const TensorInfo& tensor, HostView<lockstep::bf16> values);
     void read(const TensorInfo& tensor, HostView<std::uint64_t> values);
@@ -106,14 +122,14 @@ public:
 private:
     void read_bytes(const TensorInfo& tensor, std::size_t from, void* to, std::size_t bytes) const;
     void read_turned(TensorInfo tensor, std::size_t first, HostView<float> values);
-    void take_gpt2();
+    void read_rows(const TensorInfo& tensor, std::size_t first, HostView<float> values);
     void require_equal(const TensorInfo& head, const TensorInfo& table) const;
 
     std::string path_;
-    FileDescriptor file_;
-    std::uint64_t data_begin_ = 0, file_bytes_ = 0;
+    std::vector<SafetensorsPart> files_;
     std::vector<TensorInfo> tensors_;
-    std::vector<TensorInfo> copies_;  // of GPT-2's table of embeddings
+    std::vector<TensorInfo> copies_;  // of the table of embeddings
+    std::vector<std::string> buffers_;
     Metadata metadata_;
 };
 

@@ -71,33 +71,41 @@ public:
 
 private:
     void add(const Parameter& parameter, const OptimizerOptions& options) {
-        const PartShape part = part_shape(parameter);
+        const std::vector<PartShape> parts = part_shapes(parameter);
         Factored<Space> whole;
-        whole.rows = part.rows;
-        whole.cols = part.cols;
         if (parameter.decay == WeightDecay::apply)
             whole.weight_decay = static_cast<float>(options.weight_decay);
-        if (part.is_matrix()) {
-            whole.row = keep(parameter.name + ".exp_avg_sq_row", {parameter.parts * part.rows});
-            whole.column = keep(parameter.name + ".exp_avg_sq_col", {parameter.parts * part.cols});
+        std::int64_t rows = 0, cols = 0;
+        for (const PartShape& part : parts) rows += part.rows, cols += part.cols;
+        const bool matrices = std::ranges::all_of(parts, &PartShape::is_matrix);
+        if (matrices) {
+            whole.row = keep(parameter.name + ".exp_avg_sq_row", {rows});
+            whole.column = keep(parameter.name + ".exp_avg_sq_col", {cols});
         } else {
             whole.full = keep(parameter.name + ".exp_avg_sq", parameter.shape);
         }
         if (options.beta1 != 0)
             whole.first_moment = keep(parameter.name + ".exp_avg", parameter.shape);
-        for (int i = 0; i < parameter.parts; ++i) {
-            const auto share = [&](View<float, Space> of) {
-                const std::size_t size = of.size() / static_cast<std::size_t>(parameter.parts);
-                return of.subview(static_cast<std::size_t>(i) * size, size);
-            };
-            Factored<Space> p = whole;
-            p.first = parameter.offset + static_cast<std::size_t>(i) * whole.count();
-            p.row = share(whole.row);
-            p.column = share(whole.column);
-            p.full = share(whole.full);
-            p.first_moment = share(whole.first_moment);
-            factored_.push_back(p);
-        }
+        whole.first = parameter.offset;
+        for (const PartShape& part : parts) factored_.push_back(take(whole, part));
+    }
+
+    // Takes the next part's share of what is left of the parameter.
+    static Factored<Space> take(Factored<Space>& left, const PartShape& part) {
+        const auto share = [](View<float, Space>& of, std::size_t size) {
+            if (of.empty()) return of;
+            const View<float, Space> taken = of.subview(0, size);
+            of = of.subview(size, of.size() - size);
+            return taken;
+        };
+        Factored<Space> p = left;
+        p.rows = part.rows, p.cols = part.cols;
+        p.row = share(left.row, static_cast<std::size_t>(part.rows));
+        p.column = share(left.column, static_cast<std::size_t>(part.cols));
+        p.full = share(left.full, p.count());
+        p.first_moment = share(left.first_moment, p.count());
+        left.first += p.count();
+        return p;
     }
 
     View<float, Space> keep(std::string name, std::vector<std::int64_t> shape) {

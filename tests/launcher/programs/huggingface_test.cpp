@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/train/checkpoint/gpt2_names.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
+#include "runtime/train/checkpoint/transformers_names.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -93,7 +93,7 @@ TEST_CASE("rows of a GPT-2 of transformers have its tokens, its loss and its gra
     train::SafetensorsFile weights(model + "/checkpoints/step-00000001/model.safetensors");
     for (const auto& [theirs, values] : wanted.at("after_one_step_of_rate_1").items()) {
         CAPTURE(theirs);
-        const auto known = train::of_gpt2(theirs);
+        const auto known = train::of_transformers(theirs);
         REQUIRE(known);
         const train::TensorInfo* tensor = weights.find(known->name);
         REQUIRE(tensor != nullptr);

@@ -14,7 +14,7 @@ inline train::ParameterTable table_without_gaps() {
     train::ParameterTable table;
     table.add("matrix", {32, 48}, 0, train::WeightDecay::apply);
     table.add("bias", {256}, 0, train::WeightDecay::skip);
-    table.add("qkv", {48, 16}, 0, train::WeightDecay::apply, 3);
+    table.add("qkv", {48, 16}, 0, train::WeightDecay::apply, {16, 16, 16});
     table.add({.name = "column", .shape = {256, 1}, .block = 1, .tied = train::Tied::yes});
     return table;
 }

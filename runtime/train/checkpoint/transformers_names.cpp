@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/transformers_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace lockstep::train {
+namespace {
+
+struct Names {
+    std::string_view theirs, ours;
+    bool turned = false;
+    int part = 0, parts = 1;
+};
+
+constexpr std::array gpt2_tables{
+    Names{"wte.weight", "embeddings.weight"},
+    Names{"wpe.weight", "decoder.position_embeddings.weight"},
+    Names{"ln_f.weight", "decoder.norm_embeddings.weight"},
+    Names{"ln_f.bias", "decoder.norm_embeddings.bias"},
+};
+
+constexpr std::array gpt2_layer{
+    Names{"attn.c_attn.weight", "self_attention.qkv.weight", true},
+    Names{"attn.c_attn.bias", "self_attention.qkv.bias"},
+    Names{"attn.c_proj.weight", "self_attention.out.weight", true},
+    Names{"attn.c_proj.bias", "self_attention.out.bias"},
+    Names{"mlp.c_fc.weight", "ffn.lin1.weight", true},
+    Names{"mlp.c_fc.bias", "ffn.lin1.bias"},
+    Names{"mlp.c_proj.weight", "ffn.lin2.weight", true},
+    Names{"mlp.c_proj.bias", "ffn.lin2.bias"},
+    Names{"ln_1.weight", "norm1.weight"},
+    Names{"ln_1.bias", "norm1.bias"},
+    Names{"ln_2.weight", "norm2.weight"},
+    Names{"ln_2.bias", "norm2.bias"},
+};
+
+constexpr std::array llama_tables{
+    Names{"model.embed_tokens.weight", "embeddings.weight"},
+    Names{"model.norm.weight", "decoder.norm_embeddings.weight"},
+    Names{"lm_head.weight", "lm_head.weight"},
+};
+
+constexpr std::array llama_layer{
+    Names{"input_layernorm.weight", "norm1.weight"},
+    Names{"post_attention_layernorm.weight", "norm2.weight"},
+    Names{"self_attn.q_proj.weight", "self_attention.qkv.weight", false, 0, 3},
+    Names{"self_attn.k_proj.weight", "self_attention.qkv.weight", false, 1, 3},
+    Names{"self_attn.v_proj.weight", "self_attention.qkv.weight", false, 2, 3},
+    Names{"self_attn.q_proj.bias", "self_attention.qkv.bias", false, 0, 3},
+    Names{"self_attn.k_proj.bias", "self_attention.qkv.bias", false, 1, 3},
+    Names{"self_attn.v_proj.bias", "self_attention.qkv.bias", false, 2, 3},
+    Names{"self_attn.o_proj.weight", "self_attention.out.weight"},
+    Names{"self_attn.o_proj.bias", "self_attention.out.bias"},
+    Names{"self_attn.q_norm.weight", "self_attention.q_norm.weight"},
+    Names{"self_attn.k_norm.weight", "self_attention.k_norm.weight"},
+    Names{"mlp.gate_proj.weight", "ffn.lin1.weight", false, 0, 2},
+    Names{"mlp.up_proj.weight", "ffn.lin1.weight", false, 1, 2},
+    Names{"mlp.gate_proj.bias", "ffn.lin1.bias", false, 0, 2},
+    Names{"mlp.up_proj.bias", "ffn.lin1.bias", false, 1, 2},
+    Names{"mlp.down_proj.weight", "ffn.lin2.weight"},
+    Names{"mlp.down_proj.bias", "ffn.lin2.bias"},
+};
+
+std::string_view without_prefix(std::string_view theirs, std::string_view prefix) noexcept {
+    if (theirs.starts_with(prefix)) theirs.remove_prefix(prefix.size());
+    return theirs;
+}
+
+std::string_view without_gpt2_prefix(std::string_view theirs) noexcept {
+    return without_prefix(theirs, "transformer.");
+}
+
+// The parts of a name such as "h.11.ln_1.bias"; an empty layer if it is no layer's.
+struct LayerName {
+    std::string_view layer, rest;
+};
+
+LayerName layer_name(std::string_view name, std::string_view prefix) noexcept {
+    if (!name.starts_with(prefix)) return {};
+    name.remove_prefix(prefix.size());
+    const std::size_t dot = name.find('.');
+    const std::string_view layer = name.substr(0, std::min(dot, name.size()));
+    if (layer.empty() || dot == std::string_view::npos ||
+        layer.find_first_not_of("0123456789") != std::string_view::npos)
+        return {};
+    return {layer, name.substr(dot + 1)};
+}
+
+std::optional<KnownTensor> find(std::span<const Names> names, std::string_view theirs,
+                                const std::string& before) {
+    const auto found = std::ranges::find(names, theirs, &Names::theirs);
+    if (found == names.end()) return std::nullopt;
+    return KnownTensor{before + std::string(found->ours), found->turned, found->part, found->parts};
+}
+
+std::optional<KnownTensor> find(std::span<const Names> tables, std::span<const Names> of_layer,
+                                std::string_view name, std::string_view layers) {
+    if (auto table = find(tables, name, "")) return table;
+    const LayerName parts = layer_name(name, layers);
+    if (parts.layer.empty()) return std::nullopt;
+    return find(of_layer, parts.rest, "decoder.layers." + std::string(parts.layer) + ".");
+}
+
+}  // namespace
+
+std::optional<KnownTensor> of_transformers(std::string_view theirs) {
+    if (auto llama = find(llama_tables, llama_layer, theirs, "model.layers.")) return llama;
+    return find(gpt2_tables, gpt2_layer, without_gpt2_prefix(theirs), "h.");
+}
+
+bool is_buffer(std::string_view theirs) noexcept {
+    const std::string_view of_gpt2 = layer_name(without_gpt2_prefix(theirs), "h.").rest;
+    return of_gpt2 == "attn.bias" || of_gpt2 == "attn.masked_bias" ||
+           theirs.ends_with("rotary_emb.inv_freq");
+}
+
+NamesOf names_of(std::string_view theirs) noexcept {
+    if (theirs == llama_tables.front().theirs) return NamesOf::llama;
+    return without_gpt2_prefix(theirs) == gpt2_tables.front().theirs ? NamesOf::gpt2
+                                                                     : NamesOf::lockstep;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lockstep::train {
+
+// Says what a tensor of transformers is here. Matrices of GPT-2 are stored as [in, out] and are
+// turned. Matrices that transformers keeps apart, such as those of queries, keys and values, are
+// the rows of one here: part number `part` of `parts`.
+struct KnownTensor {
+    std::string name;
+    bool turned = false;
+    int part = 0, parts = 1;
+};
+
+// Returns what the tensor of a language model of transformers is here: of a GPT2LMHeadModel, whose
+// names have the prefix "transformer." or, as in openai-community/gpt2, none, or of one of the
+// families whose names begin with "model.".
+std::optional<KnownTensor> of_transformers(std::string_view theirs);
+
+// Tells whether the tensor is a constant, which some files hold in any type: GPT-2's masks, and
+// frequencies of rotary positions.
+bool is_buffer(std::string_view theirs) noexcept;
+
+enum class NamesOf { lockstep, gpt2, llama };
+
+// Tells whose names a file has that holds this tensor; only the table of embeddings tells.
+NamesOf names_of(std::string_view theirs) noexcept;
+
+}  // namespace lockstep::train

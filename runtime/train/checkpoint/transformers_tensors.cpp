@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/train/checkpoint/transformers_tensors.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
+
+namespace lockstep::train {
+
+namespace {
+
+[[noreturn]] void refuse_tensors(const std::string& path, const std::string& what) {
+    throw Error(ErrorKind::config, path + ": " + what + "; save the model again");
+}
+
+// Puts the rows of the parts one after the other. `tensor` is the first of them.
+TensorInfo joined(const std::string& path, std::string name, std::vector<TensorInfo> parts) {
+    TensorInfo whole = parts.front();
+    whole.name = std::move(name);
+    whole.count = 0;
+    whole.shape.front() = 0;
+    for (const TensorInfo& part : parts) {
+        if (part.shape.size() != whole.shape.size() ||
+            !std::equal(part.shape.begin() + 1, part.shape.end(), whole.shape.begin() + 1))
+            refuse_tensors(path, "tensor " + shown(part.name) + " of shape " +
+                                     shape_text(part.shape) + " has other columns than " +
+                                     parts.front().name);
+        whole.shape.front() += part.shape.front();
+        whole.count += part.count;
+    }
+    whole.rows = std::move(parts);
+    return whole;
+}
+
+// Collects the parts of tensors that Lockstep keeps as one.
+class Parts {
+public:
+    void add(KnownTensor known, TensorInfo tensor) {
+        auto& parts = found_[known.name];
+        parts.resize(static_cast<std::size_t>(known.parts));
+        parts[static_cast<std::size_t>(known.part)] = std::move(tensor);
+    }
+    void move_to(std::vector<TensorInfo>& tensors, const std::string& path) {
+        for (auto& [name, parts] : found_) {
+            const auto there = [](const TensorInfo& part) { return !part.shape.empty(); };
+            const auto one = std::ranges::find_if(parts, there);
+            if (!std::ranges::all_of(parts, there))
+                refuse_tensors(path, "it lacks a tensor that belongs to " + shown(one->name));
+            tensors.push_back(joined(path, name, std::move(parts)));
+        }
+    }
+
+private:
+    std::map<std::string, std::vector<TensorInfo>> found_;
+};
+
+}  // namespace
+
+NamesOf names_of(const std::vector<TensorInfo>& tensors) noexcept {
+    for (const TensorInfo& tensor : tensors)
+        if (const NamesOf names = names_of(tensor.name); names != NamesOf::lockstep) return names;
+    return NamesOf::lockstep;
+}
+
+std::vector<std::string> take_buffers(std::vector<TensorInfo>& tensors) {
+    std::vector<std::string> buffers;
+    for (const TensorInfo& tensor : tensors)
+        if (is_buffer(tensor.name)) buffers.push_back(tensor.name);
+    std::erase_if(tensors, [](const TensorInfo& tensor) { return is_buffer(tensor.name); });
+    return buffers;
+}
+
+std::vector<TensorInfo> with_own_names(const std::string& path, std::vector<TensorInfo> tensors) {
+    std::vector<TensorInfo> own;
+    Parts parts;
+    std::set<std::string, std::less<>> names;
+    for (TensorInfo& tensor : tensors) {
+        auto known = of_transformers(tensor.name);
+        const std::string name =
+            known ? known->name + "/" + std::to_string(known->part) : tensor.name;
+        if (!names.insert(name).second)
+            refuse_tensors(path, "holds " + shown(known ? known->name : tensor.name) +
+                                     " twice, with and without \"transformer.\" in its name");
+        if (known && known->parts > 1 && !tensor.shape.empty()) {
+            parts.add(*known, std::move(tensor));
+            continue;
+        }
+        if (known) {
+            tensor.name = known->name;
+            tensor.turned = known->turned && tensor.shape.size() == 2;
+            if (tensor.turned) std::swap(tensor.shape[0], tensor.shape[1]);
+        }
+        own.push_back(std::move(tensor));
+    }
+    parts.move_to(own, path);
+    return own;
+}
+
+}  // namespace lockstep::train

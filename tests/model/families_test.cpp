@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models in the folders of transformers, as they are: loss, gradients and replies are transformers'
+// own, which make_family_goldens.py wrote. LOCKSTEP_FAMILY_FOLDERS names more such folders,
+// separated by colons.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "model/blocks/layout.hpp"
+#include "model/decoding/decoder.hpp"
+#include "model/huggingface_config.hpp"
+#include "runtime/core/json_text.hpp"
+#include "runtime/files/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/checkpoint/transformers_names.hpp"
+#include "runtime/train/checkpoint/weight_index.hpp"
+#include "tests/model/batch_parts.hpp"
+#include "tests/model/model_under_test.hpp"
+
+using namespace lockstep;
+using nlohmann::json;
+using tests::ModelUnderTest;
+
+namespace {
+
+struct Family {
+    explicit Family(const std::string& folder_path)
+        : folder(folder_path),
+          expected(parse_json(read_json_text(folder + "/expected.json"))),
+          config(model::config_from_huggingface(read_json_text(folder + "/config.json"),
+                                                folder + "/config.json")) {}
+
+    std::string weights() const {
+        const std::string one = folder + "/model.safetensors";
+        return path_exists(one) ? one : folder + "/" + train::weight_index_file;
+    }
+    std::unique_ptr<ModelUnderTest> load(train::Precision precision = train::Precision::fp32,
+                                         const model::RecomputePlan& plan = {}) const {
+        auto made = std::make_unique<ModelUnderTest>(config, precision, plan);
+        train::load_weights(weights(), made->table, made->store.master());
+        made->refresh();
+        return made;
+    }
+    // The label of a token is the one that transformers has at the next token.
+    train::Batch batch() const {
+        train::Batch all;
+        all.target.offsets = {0};
+        for (const json& row : expected.at("rows")) {
+            const auto ids = row.at("input_ids").get<std::vector<std::int32_t>>();
+            const auto labels = row.at("labels").get<std::vector<std::int32_t>>();
+            for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
+                all.target.tokens.push_back(ids[i]);
+                all.labels.push_back(std::max(labels[i + 1], -1));
+                all.label_tokens += labels[i + 1] >= 0 ? 1 : 0;
+            }
+            const auto end = static_cast<std::int32_t>(all.target.tokens.size());
+            all.target.longest = std::max(all.target.longest, end - all.target.offsets.back());
+            all.target.offsets.push_back(end);
+            all.rows.push_back(static_cast<std::uint32_t>(all.rows.size()));
+        }
+        return all;
+    }
+
+    std::string folder;
+    json expected;
+    model::ModelConfig config;
+};
+
+std::vector<std::string> folders() {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("tests/golden/families"))
+        found.push_back(entry.path());
+    if (const char* const more = std::getenv("LOCKSTEP_FAMILY_FOLDERS")) {
+        std::istringstream in(more);
+        for (std::string folder; std::getline(in, folder, ':');) found.push_back(folder);
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+struct Rows {
+    std::size_t first, count;
+};
+
+// Returns where a tensor of transformers lies in the flat buffers.
+Rows place_of(const train::ParameterTable& table, const train::KnownTensor& known) {
+    const train::Parameter* const p = table.find(known.name);
+    REQUIRE(p != nullptr);
+    if (known.parts == 1) return {p->offset, p->count};
+    REQUIRE(p->parts.size() == static_cast<std::size_t>(known.parts));
+    const std::size_t columns = p->count / static_cast<std::size_t>(p->shape.front());
+    std::size_t first = p->offset;
+    for (int i = 0; i < known.part; ++i)
+        first += static_cast<std::size_t>(p->parts[static_cast<std::size_t>(i)]) * columns;
+    return {first,
+            static_cast<std::size_t>(p->parts[static_cast<std::size_t>(known.part)]) * columns};
+}
+
+void check_gradients(const Family& family, const ModelUnderTest& test, double tokens) {
+    std::set<std::string> parameters;
+    for (const auto& [name, wanted] : family.expected.at("gradients").items()) {
+        CAPTURE(name);
+        const auto known = train::of_transformers(name);
+        REQUIRE(known);
+        const auto place = place_of(test.table, *known);
+        const auto gradient = HostView<const float>(test.store.gradient());
+        const auto own = gradient.subview(place.first, place.count);
+        double squares = 0;
+        for (const float value : own) squares += std::pow(value / tokens, 2);
+        // A key's bias has no gradient but rounding.
+        const double norm = wanted.at("norm").get<double>();
+        CHECK(std::sqrt(squares) == doctest::Approx(norm).epsilon(2e-5).scale(0.02));
+        for (std::size_t i = 0; i < std::min<std::size_t>(4, own.size()); ++i) {
+            const double first = wanted.at("first")[i].get<double>();
+            CHECK(std::abs(own[i] / tokens - first) < 2e-5 * norm + 1e-6);
+        }
+        parameters.insert(known->name);
+    }
+    CHECK(parameters.size() == test.table.all().size());
+}
+
+std::int32_t best_of(const std::vector<float>& logits) {
+    return static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin());
+}
+
+}  // namespace
+
+TEST_CASE("losses and gradients of models of transformers are its own") {
+    for (const std::string& folder : folders()) {
+        CAPTURE(folder);
+        const Family family(folder);
+        const auto test = family.load();
+        const auto batch = family.batch();
+        const double tokens = family.expected.at("label_tokens").get<double>();
+        CHECK(batch.label_tokens == family.expected.at("label_tokens").get<std::int64_t>());
+        const double loss = family.expected.at("loss").get<double>();
+        const auto sums = test->train(batch, kernels::Into::overwrite);
+        CHECK(sums.nll / tokens == doctest::Approx(loss).epsilon(1e-5));
+        check_gradients(family, *test, tokens);
+        CHECK(test->evaluate(batch).nll / tokens == doctest::Approx(loss).epsilon(1e-5));
+        // Gradients are added to those of an earlier micro-batch.
+        test->train(batch, kernels::Into::add);
+        check_gradients(family, *test, 2 * tokens);
+    }
+}
+
+TEST_CASE("greedy replies of models of transformers are its own") {
+    for (const std::string& folder : folders()) {
+        CAPTURE(folder);
+        const Family family(folder);
+        const auto test = family.load();
+        const auto decoder =
+            model::make_decoder<device::CpuContext>(family.config, test->store, test->ctx);
+        for (const json& reply : family.expected.at("greedy")) {
+            auto context = reply.at("prompt_ids").get<std::vector<std::int32_t>>();
+            std::int32_t next = context.back();
+            context.pop_back();
+            CAPTURE(context.size());
+            decoder->start({context}, 1, 40);
+            std::vector<float> logits;
+            for (const json& wanted : reply.at("reply_ids")) {
+                decoder->step({0}, {next}, logits);
+                next = best_of(logits);
+                CHECK(next == wanted.get<std::int32_t>());
+            }
+        }
+    }
+}
+
+TEST_CASE("layers of these models that are calculated again have the same gradients") {
+    for (const std::string& folder : folders()) {
+        CAPTURE(folder);
+        const Family family(folder);
+        const auto batch = family.batch();
+        const auto kept = family.load();
+        kept->train(batch, kernels::Into::overwrite);
+        for (const model::Recompute level : {model::Recompute::ffn, model::Recompute::layer}) {
+            const auto again = family.load(train::Precision::fp32, {level});
+            again->train(batch, kernels::Into::overwrite);
+            CHECK(std::ranges::equal(kept->store.gradient(), again->store.gradient()));
+        }
+        const auto narrow = family.load(train::Precision::bf16);
+        const double loss = family.expected.at("loss").get<double>();
+        const double tokens = family.expected.at("label_tokens").get<double>();
+        CHECK(narrow->train(batch, kernels::Into::overwrite).nll / tokens ==
+              doctest::Approx(loss).epsilon(0.05));
+    }
+}
+
+TEST_CASE("a batch of these models is the sum of its rows") {
+    for (const std::string& folder : folders()) {
+        CAPTURE(folder);
+        const Family family(folder);
+        const auto test = family.load();
+        const auto batch = family.batch();
+        const double tokens = family.expected.at("label_tokens").get<double>();
+        for (std::size_t row = 0; row < batch.rows.size(); ++row)
+            test->train(tests::with_filler(tests::one_row(batch, row), 3),
+                        row == 0 ? kernels::Into::overwrite : kernels::Into::add);
+        check_gradients(family, *test, tokens);
+    }
+}
