@@ -25,7 +25,8 @@ template <class T, class Space>
 void check(const NormBackward<T, Space>& o) {
     const auto d = static_cast<std::size_t>(o.sum.cols);
     require(same_shape(o.dy, o.sum) && same_shape(o.dx, o.sum) && o.gamma.size() == d &&
-                o.dgamma.size() == d && (o.dbias.empty() || o.dbias.size() == d),
+                o.rstd.size() >= static_cast<std::size_t>(o.sum.rows) && o.dgamma.size() == d &&
+                (o.dbias.empty() || o.dbias.size() == d),
             "norm backward: shapes differ");
     require(o.kind == NormKind::rms ? o.dbeta.empty() : o.dbeta.size() == d,
             "norm backward: dbeta is that of a layer norm");

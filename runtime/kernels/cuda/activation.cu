@@ -111,6 +111,7 @@ void specialised(Activation f, Masking masking, const Body& body) {
     };
     if (f == relu) return masked.template operator()<relu>();
     if (f == gelu_tanh) return masked.template operator()<gelu_tanh>();
+    if (f == silu) return masked.template operator()<silu>();
     masked.template operator()<gelu_erf>();
 }
 

@@ -11,7 +11,7 @@ using namespace cuda;
 
 constexpr int resident_backward_blocks = 3;  // per multiprocessor
 
-template <int width, Masking masking, class T>
+template <int width, Masking masking, NormKind kind, class T>
 __global__ void __launch_bounds__(max_row_warps* warp_size, resident_backward_blocks)
     norm_backward_kernel(NormBackwardBody<T> b) {
     const unsigned warp = threadIdx.x / warp_size, warps = blockDim.x / warp_size;
@@ -25,23 +25,28 @@ __global__ void __launch_bounds__(max_row_warps* warp_size, resident_backward_bl
         const std::int64_t row = group + warp;
         if (row < end) {
             const RowMemory<T> own = row_memory(memory, warp);
-            const float mean = b.mean[row], rstd = b.rstd[row];
+            const float mean = mean_of<kind>(b, row), rstd = b.rstd[row];
             const NormTotals totals = first_pass<width>(b, row, mean, rstd, own);
             const auto d = static_cast<float>(cols);
-            second_pass<width, masking>(b, row, mean, rstd, {totals.g / d, totals.gh / d}, own);
+            const float mean_g = kind == NormKind::rms ? 0.0f : totals.g / d;
+            second_pass<width, masking>(b, row, mean, rstd, {mean_g, totals.gh / d}, own);
         }
         __syncthreads();
-        add_rows<width>(b, group, end - group < warps ? static_cast<unsigned>(end - group) : warps,
-                        memory);
+        add_rows<width, kind>(
+            b, group, end - group < warps ? static_cast<unsigned>(end - group) : warps, memory);
         __syncthreads();  // the next rows may be written
     }
-    float* part = b.parts + blockIdx.x * b.sums * cols;
-    for (int i = 0; i < b.sums; ++i)
+    // The rms norm has no dbeta.
+    constexpr int left_out = kind == NormKind::rms ? 1 : 0;
+    float* part = b.parts + blockIdx.x * (b.sums - left_out) * cols;
+    for (int i = 0; i < b.sums - left_out; ++i) {
+        const int from = i == 0 ? 0 : i + left_out;
         for (std::int64_t j = threadIdx.x; j < cols; j += blockDim.x)
-            part[i * cols + j] = memory.sums[i * memory.sum_stride + j];
+            part[i * cols + j] = memory.sums[from * memory.sum_stride + j];
+    }
 }
 
-template <int width, class T>
+template <int width, NormKind kind, class T>
 void run(CudaContext& ctx, const NormBackward<T, CudaSpace>& o, NormBackwardBody<T> b) {
     b.sums = o.dbias.empty() ? 2 : 3;
     const std::size_t fixed = sums_bytes(b), each = warp_bytes(b);
@@ -56,16 +61,27 @@ void run(CudaContext& ctx, const NormBackward<T, CudaSpace>& o, NormBackwardBody
     const std::int64_t most = ctx.properties().multiprocessors * resident;
     b.block_rows = (b.sum.rows + most * warps - 1) / (most * warps) * warps;
     const unsigned blocks = blocks_for(b.sum.rows, b.block_rows);
-    const CudaMatrix<float> parts = parts_memory(ctx, blocks, b.sums * b.sum.cols);
+    constexpr int left_out = kind == NormKind::rms ? 1 : 0;
+    const CudaMatrix<float> parts = parts_memory(ctx, blocks, (b.sums - left_out) * b.sum.cols);
     b.parts = parts.data;
     launch(ctx,
-           b.mask.state == nullptr ? norm_backward_kernel<width, Masking::off, T>
-                                   : norm_backward_kernel<width, Masking::on, T>,
+           b.mask.state == nullptr ? norm_backward_kernel<width, Masking::off, kind, T>
+                                   : norm_backward_kernel<width, Masking::on, kind, T>,
            {blocks, static_cast<unsigned>(warps * warp_size), block_bytes}, b);
+    if constexpr (kind == NormKind::rms) {
+        if (o.dbias.empty()) return sum_parts_by_column(ctx, parts, {o.dgamma}, o.into);
+        return sum_parts_by_column(ctx, parts, {o.dgamma, o.dbias}, o.into);
+    }
     if (o.dbias.empty())
         sum_parts_by_column(ctx, parts, {o.dgamma, o.dbeta}, o.into);
     else
         sum_parts_by_column(ctx, parts, {o.dgamma, o.dbeta, o.dbias}, o.into);
+}
+
+template <int width, class T>
+void run(CudaContext& ctx, const NormBackward<T, CudaSpace>& o, const NormBackwardBody<T>& b) {
+    if (o.kind == NormKind::rms) return run<width, NormKind::rms>(ctx, o, b);
+    run<width, NormKind::layer>(ctx, o, b);
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 #include "runtime/kernels/cuda/primitives/dropout_mask.hpp"
 #include "runtime/kernels/cuda/primitives/elementwise.hpp"
 #include "runtime/kernels/cuda/primitives/row_warps.hpp"
+#include "runtime/kernels/norm.hpp"
 
-// These are the parts of the layer norm's backward: its shared memory, and the work of a warp and
+// These are the parts of the norms' backward: its shared memory, and the work of a warp and
 // of a block on rows.
 namespace lockstep::kernels::cuda {
 
@@ -19,7 +20,9 @@ struct NormBackwardBody {
     const float *mean, *rstd;
     const T* gamma;
     CudaMatrix<T> dx, d_branch;
-    float* parts;  // [blocks, sums * cols]: dgamma, dbeta, and dbias if it is wanted
+    // [blocks, sums * cols]: dgamma, dbeta, and dbias if it is wanted. The rms norm writes no
+    // dbeta.
+    float* parts;
     std::int64_t block_rows;
     int sums;  // 2 or 3
 
@@ -60,6 +63,15 @@ template <class T>
 __device__ __forceinline__ RowMemory<T> row_memory(const BlockMemory<T>& memory, unsigned warp) {
     T* rows = memory.rows + warp * memory.warp_stride;
     return {rows, rows + memory.row_stride, rows + 2 * memory.row_stride};
+}
+
+// Returns a row's mean, which the rms norm does not use.
+template <NormKind kind, class T>
+__device__ __forceinline__ float mean_of(const NormBackwardBody<T>& b, std::int64_t row) {
+    if constexpr (kind == NormKind::rms)
+        return 0.0f;
+    else
+        return b.mean[row];
 }
 
 struct NormTotals {
@@ -147,7 +159,7 @@ __device__ __forceinline__ void second_pass(const NormBackwardBody<T>& b, std::i
 }
 
 // Adds `count` rows from `first` on, one per warp, to the sums.
-template <int width, class T>
+template <int width, NormKind kind, class T>
 __device__ __forceinline__ void add_rows(const NormBackwardBody<T>& b, std::int64_t first,
                                          unsigned count, const BlockMemory<T>& memory) {
     float *to_dgamma = memory.sums, *to_dbeta = to_dgamma + memory.sum_stride,
@@ -159,7 +171,7 @@ __device__ __forceinline__ void add_rows(const NormBackwardBody<T>& b, std::int6
         if (b.with_bias()) load(to_dbias + j, dbias);
         for (unsigned i = 0; i < count; ++i) {
             const RowMemory<T> row = row_memory(memory, i);
-            const float mean = b.mean[first + i], rstd = b.rstd[first + i];
+            const float mean = mean_of<kind>(b, first + i), rstd = b.rstd[first + i];
             float dy[width], sum[width], d_bias[width] = {};
             load(row.dy + j, dy);
             load(row.sum + j, sum);

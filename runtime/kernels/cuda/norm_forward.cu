@@ -17,6 +17,7 @@ struct Forward {
     const T *gamma, *beta;
     CudaMatrix<T> sum, y;
     float *mean, *rstd;
+    float epsilon;
 };
 
 // Keeps a warp's row and returns its sum. The row is rounded to T, because backward sees no other
@@ -61,8 +62,8 @@ __device__ __forceinline__ float keep_row(const Forward<T>& f, std::int64_t row,
 }
 
 // Calculates the mean first, then the variance around it: E[x^2] - E[x]^2 loses all precision if
-// |mean| >> std.
-template <int width, Masking masking, class T>
+// |mean| >> std. The rms norm has no mean.
+template <int width, Masking masking, NormKind kind, class T>
 __global__ void __launch_bounds__(max_row_warps* warp_size, 3)
     norm_forward_kernel(Forward<T> f, std::int64_t kept_elements) {
     const unsigned warp = threadIdx.x / warp_size;
@@ -70,7 +71,8 @@ __global__ void __launch_bounds__(max_row_warps* warp_size, 3)
     if (row >= f.x.rows) return;
     T* kept = dynamic_shared_memory<T>() + warp * kept_elements;
     const auto cols = static_cast<float>(f.x.cols);
-    const float mean = keep_row<width, masking>(f, row, kept) / cols;
+    const float total = keep_row<width, masking>(f, row, kept);
+    const float mean = kind == NormKind::rms ? 0.0f : total / cols;
     float squares = 0;
     for_lane_columns<width>(f.x.cols, [&](std::int64_t j) {
         float values[width];
@@ -78,31 +80,41 @@ __global__ void __launch_bounds__(max_row_warps* warp_size, 3)
 #pragma unroll
         for (int k = 0; k < width; ++k) squares += (values[k] - mean) * (values[k] - mean);
     });
-    const float rstd = 1.0f / sqrtf(warp_reduce<Sum>(squares) / cols + layer_norm_epsilon);
+    const float rstd = 1.0f / sqrtf(warp_reduce<Sum>(squares) / cols + f.epsilon);
     for_lane_columns<width>(f.x.cols, [&](std::int64_t j) {
         float values[width], gamma[width], beta[width];
         load(kept + j, values);
         load(f.gamma + j, gamma);
-        load(f.beta + j, beta);
+        if constexpr (kind == NormKind::layer) load(f.beta + j, beta);
 #pragma unroll
-        for (int k = 0; k < width; ++k) values[k] = (values[k] - mean) * rstd * gamma[k] + beta[k];
+        for (int k = 0; k < width; ++k)
+            if constexpr (kind == NormKind::rms)
+                values[k] = widen(narrow<T>(values[k] * rstd)) * gamma[k];
+            else
+                values[k] = (values[k] - mean) * rstd * gamma[k] + beta[k];
         store(at(f.y, {row, j}), values);
     });
     if (threadIdx.x % warp_size != 0) return;
-    f.mean[row] = mean;
+    if constexpr (kind == NormKind::layer) f.mean[row] = mean;
     f.rstd[row] = rstd;
 }
 
-template <int width, class T>
+template <int width, NormKind kind, class T>
 void run(CudaContext& ctx, const Forward<T>& f) {
     const std::size_t bytes = row_bytes<T>(f.x.cols);
     const int warps = row_warps(ctx, bytes);
     launch(ctx,
-           f.mask.state == nullptr ? norm_forward_kernel<width, Masking::off, T>
-                                   : norm_forward_kernel<width, Masking::on, T>,
+           f.mask.state == nullptr ? norm_forward_kernel<width, Masking::off, kind, T>
+                                   : norm_forward_kernel<width, Masking::on, kind, T>,
            {blocks_for(f.x.rows, warps), static_cast<unsigned>(warps * warp_size),
             static_cast<std::size_t>(warps) * bytes},
            f, static_cast<std::int64_t>(bytes / sizeof(T)));
+}
+
+template <int width, class T>
+void run(CudaContext& ctx, NormKind kind, const Forward<T>& f) {
+    if (kind == NormKind::rms) return run<width, NormKind::rms>(ctx, f);
+    run<width, NormKind::layer>(ctx, f);
 }
 
 }  // namespace
@@ -118,12 +130,13 @@ void norm_forward(CudaContext& ctx, const NormForward<T, CudaSpace>& o) {
                        o.sum.empty() ? CudaMatrix<T>{} : o.sum,
                        o.y,
                        o.mean.data(),
-                       o.rstd.data()};
+                       o.rstd.data(),
+                       o.epsilon};
     if (by_vectors(f.x) && by_vectors(f.branch) && by_vectors(f.sum) && by_vectors(f.y) &&
         by_vectors(f.gamma, f.x.cols, f.x.cols) && by_vectors(f.beta, f.x.cols, f.x.cols))
-        run<vector_width<T>>(ctx, f);
+        run<vector_width<T>>(ctx, o.kind, f);
     else
-        run<1>(ctx, f);
+        run<1>(ctx, o.kind, f);
 }
 
 template void norm_forward(CudaContext&, const NormForward<float, CudaSpace>&);

@@ -16,7 +16,8 @@ using kernels::Dropout;
 
 namespace {
 
-constexpr Activation all[] = {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf};
+constexpr Activation all[] = {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf,
+                              Activation::silu};
 const kernels::StepState state{.seed = 3, .step = 4};
 // The range of x. An error of Phi(x) is multiplied by x.
 constexpr double range = 6;
@@ -46,7 +47,10 @@ TEST_CASE_TEMPLATE("activations match hand-computed values", T, float, bf16) {
     const Row tanh_values = run(Activation::gelu_tanh), erf_values = run(Activation::gelu_erf);
     const Row tanh_expected{-0.0454023, -0.1542860, 0, 0.8411920, 2.9963627, 30};
     const Row erf_expected{-0.0455003, -0.1542688, 0, 0.8413447, 2.9959503, 30};
+    const Row silu_values = run(Activation::silu);
+    const Row silu_expected{-0.2384058, -0.1887703, 0, 0.7310586, 2.8577224, 30};
     for (std::size_t i = 0; i < 6; ++i) {
+        CHECK(close(silu_values[i], silu_expected[i], dtype_of<T>));
         CHECK(close(tanh_values[i], tanh_expected[i], dtype_of<T>));
         CHECK(close(erf_values[i], erf_expected[i], dtype_of<T>));
     }

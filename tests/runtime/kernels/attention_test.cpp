@@ -1,165 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/attention.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
-#include "runtime/core/philox.hpp"
-#include "tests/support/reference/attention_reference.hpp"
+#include "tests/runtime/kernels/attention_case.hpp"
 
 using namespace lockstep;
-using namespace lockstep::kernels;
-using tests::AttentionInput;
-
-namespace {
-
-constexpr float unwritten = std::numeric_limits<float>::quiet_NaN();
-constexpr int filler = 3;  // rows past the last sequence
-
-template <class T>
-double tolerance() {
-    return std::is_same_v<T, float> ? 2e-6 : 1.0 / 128;
-}
-
-std::vector<double> random_values(std::int64_t count, std::uint64_t key) {
-    PhiloxStream random(key);
-    std::vector<double> x(count);
-    // These values are exact in bf16, so that only the arithmetic differs from the reference.
-    for (double& v : x) v = (static_cast<int>(random.below(65)) - 32) / 16.0;
-    return x;
-}
-
-AttentionInput make_input(AttentionShape shape, const std::vector<int>& q_lengths,
-                          const std::vector<int>& k_lengths) {
-    AttentionInput in;
-    in.shape = shape;
-    in.q_offsets = in.k_offsets = {0};
-    for (std::size_t s = 0; s < q_lengths.size(); ++s) {
-        in.q_offsets.push_back(in.q_offsets.back() + q_lengths[s]);
-        in.k_offsets.push_back(in.k_offsets.back() + k_lengths[s]);
-        in.rows.push_back(static_cast<std::uint32_t>(1000 + 7 * s));
-    }
-    in.q = random_values(std::int64_t{in.q_offsets.back()} * in.width(), 1);
-    in.k = random_values(std::int64_t{in.k_offsets.back()} * in.width(), 2);
-    in.v = random_values(std::int64_t{in.k_offsets.back()} * in.width(), 3);
-    return in;
-}
-
-// A packed [rows + filler, 3 * width] matrix with columns `part`, as one product for q, k and v
-// makes it.
-template <class T>
-struct Packed {
-    std::vector<T> memory;
-    std::int64_t rows, width;
-
-    Packed(std::int64_t real, std::int64_t w)
-        : memory((real + filler) * 3 * w, T(unwritten)), rows(real + filler), width(w) {}
-    HostMatrix<T> part(int i) { return {memory.data() + i * width, rows, width, 3 * width}; }
-    void set(int i, const std::vector<double>& x) {
-        for (std::size_t e = 0; e < x.size(); ++e) {
-            part(i).data[e / width * 3 * width + e % width] = T(static_cast<float>(x[e]));
-        }
-    }
-    double at(int i, std::int64_t e) {
-        return static_cast<float>(part(i).data[e / width * 3 * width + e % width]);
-    }
-};
-
-template <class T>
-void compare(Packed<T>& actual, int part, const std::vector<double>& expected, double slack = 1) {
-    double largest = 0, worst = 0, tail = 0;
-    for (std::size_t e = 0; e < expected.size(); ++e) {
-        largest = std::max(largest, std::abs(expected[e]));
-        const double difference = std::abs(actual.at(part, e) - expected[e]);
-        worst = difference <= worst ? worst : difference;  // a NaN wins
-    }
-    for (std::int64_t e = expected.size(); e < actual.rows * actual.width; ++e) {
-        tail += actual.at(part, e) == 0 ? 0 : 1;
-    }
-    CHECK(worst <= slack * tolerance<T>() * std::max(largest, 1e-3));
-    CHECK(tail == 0);
-}
-
-template <class T>
-struct Outputs {
-    Packed<T> out, gradients_q, gradients_k;
-};
-
-// Runs both directions. The parts of `out` are out and d_out; those of the gradients are dq, and dk
-// and dv.
-template <class T>
-Outputs<T> run(CpuContext& ctx, const AttentionInput& in, const std::vector<double>& d_out) {
-    const std::int64_t width = in.width(), q_rows = in.q_offsets.back(),
-                       k_rows = in.k_offsets.back();
-    Packed<T> queries(q_rows, width), keys(k_rows, width);
-    queries.set(0, in.q);
-    keys.set(1, in.k);
-    keys.set(2, in.v);
-    Outputs<T> o{{q_rows, width}, {q_rows, width}, {k_rows, width}};
-    o.out.set(1, d_out);
-    StepState state;
-    state.seed = in.seed;
-    state.step = in.step;
-    const Dropout site{static_cast<float>(in.dropout_rate), in.site, &state};
-    const Sequences<HostSpace> sequences{view_of(in.q_offsets), view_of(in.k_offsets),
-                                         view_of(in.rows)};
-    std::vector<float> lse(in.shape.heads * queries.rows, unwritten);
-    attention_forward<T>(ctx, {.shape = in.shape,
-                               .dropout = site,
-                               .sequences = sequences,
-                               .q = queries.part(0),
-                               .k = keys.part(1),
-                               .v = keys.part(2),
-                               .out = o.out.part(0),
-                               .log_sum_exp = view_of(lse)});
-    attention_backward<T>(ctx, {.shape = in.shape,
-                                .dropout = site,
-                                .sequences = sequences,
-                                .q = queries.part(0),
-                                .k = keys.part(1),
-                                .v = keys.part(2),
-                                .out = o.out.part(0),
-                                .log_sum_exp = view_of(lse),
-                                .d_out = o.out.part(1),
-                                .dq = o.gradients_q.part(0),
-                                .dk = o.gradients_k.part(0),
-                                .dv = o.gradients_k.part(1)});
-    return o;
-}
-
-template <class T>
-Outputs<T> run(const AttentionInput& in, const std::vector<double>& d_out, int threads) {
-    CpuContext ctx(threads);
-    return run<T>(ctx, in, d_out);
-}
-
-template <class T>
-void check_against_reference(CpuContext& ctx, const AttentionInput& in, double slack) {
-    const auto d_out = random_values(static_cast<std::int64_t>(in.q.size()), 4);
-    const auto gradients = tests::attention_backward(in, d_out);
-    auto o = run<T>(ctx, in, d_out);
-    compare(o.out, 0, tests::attention_forward(in), slack);
-    compare(o.gradients_q, 0, gradients.dq, slack);
-    compare(o.gradients_k, 0, gradients.dk, slack);
-    compare(o.gradients_k, 1, gradients.dv, slack);
-}
-
-template <class T>
-void check_against_reference(const AttentionInput& in, double slack = 1) {
-    for (int threads : {1, 2}) {
-        CAPTURE(threads);
-        CpuContext ctx(threads);
-        check_against_reference<T>(ctx, in, slack);
-    }
-}
-
-const std::vector<int> awkward{1, 2, 31, 33, 64, 65, 130, 257};
-
-}  // namespace
+using namespace lockstep::tests;
+using kernels::AttentionShape;
+using kernels::CpuContext;
+using kernels::Mask;
 
 TEST_CASE_TEMPLATE("attention matches hand-computed values", T, float, bf16) {
     // Scores / sqrt(4): query 0 sees [0, 2 ln 3 / 2], thus the probabilities are 1/4 and 3/4.
@@ -319,36 +167,7 @@ TEST_CASE_TEMPLATE("the result does not depend on the number of threads", T, flo
 }
 
 TEST_CASE_TEMPLATE("decoding equals the last row of causal attention", T, float, bf16) {
-    const AttentionInput in = make_input({2, 24, Mask::causal}, awkward, awkward);
-    const auto expected = tests::attention_forward(in);
-    const std::int64_t width = in.width(), count = awkward.size() + 1;
-    CpuContext ctx(2);
-    Packed<T> cache(in.k_offsets.back(), width), q(count - filler, width),
-        out(count - filler, width);
-    cache.set(0, in.k);
-    cache.set(2, in.v);
-    std::vector<std::int64_t> begin;
-    std::vector<double> queries, last;
-    for (std::size_t s = 0; s < awkward.size(); ++s) {
-        begin.push_back(in.k_offsets[s]);
-        const auto from = (in.q_offsets[s + 1] - 1) * width;
-        queries.insert(queries.end(), in.q.begin() + from, in.q.begin() + from + width);
-        last.insert(last.end(), expected.begin() + from, expected.begin() + from + width);
-    }
-    std::vector<std::int32_t> length(awkward.begin(), awkward.end());
-    begin.push_back(0);  // a sequence that has seen nothing
-    length.push_back(0);
-    queries.resize(count * width);
-    last.resize(count * width);
-    q.set(1, queries);
-    attention_decode<T>(ctx, {.shape = in.shape,
-                              .begin = view_of(begin),
-                              .length = view_of(length),
-                              .q = q.part(1),
-                              .k_cache = cache.part(0),
-                              .v_cache = cache.part(2),
-                              .out = out.part(1)});
-    compare(out, 1, last);
+    check_decode<T>({2, 24, Mask::causal}, awkward);
 }
 
 TEST_CASE("what does not fit is refused") {
@@ -358,13 +177,14 @@ TEST_CASE("what does not fit is refused") {
     const std::vector<std::uint32_t> rows{0};
     const HostMatrix<float> m(x.data(), 4, 8);
     const auto forward = [&](int heads, const std::vector<std::int32_t>& keys) {
-        attention_forward<float>(ctx, {.shape = {heads, 8, Mask::causal},
-                                       .sequences = {view_of(two), view_of(keys), view_of(rows)},
-                                       .q = m,
-                                       .k = m,
-                                       .v = m,
-                                       .out = m,
-                                       .log_sum_exp = view_of(lse)});
+        kernels::attention_forward<float>(
+            ctx, {.shape = {heads, 8, Mask::causal},
+                  .sequences = {view_of(two), view_of(keys), view_of(rows)},
+                  .q = m,
+                  .k = m,
+                  .v = m,
+                  .out = m,
+                  .log_sum_exp = view_of(lse)});
     };
     CHECK_THROWS_AS(forward(2, two), Error);    // wider than the matrices
     CHECK_THROWS_AS(forward(1, three), Error);  // causal with more keys than queries

@@ -6,8 +6,10 @@
 #include "runtime/kernels/activation_checks.hpp"
 #include "runtime/kernels/attention_checks.hpp"
 #include "runtime/kernels/embedding_checks.hpp"
+#include "runtime/kernels/head_norm_checks.hpp"
 #include "runtime/kernels/norm_checks.hpp"
 #include "runtime/kernels/optimizer_checks.hpp"
+#include "runtime/kernels/rotary_checks.hpp"
 
 using namespace lockstep;
 using namespace lockstep::kernels;
@@ -72,6 +74,53 @@ TEST_CASE_TEMPLATE("the norms refuse operands that do not fit", Space, HostSpace
         [](auto& o) { o.gamma = {}; }, [&](auto& o) { o.dx = other; },
         [&](auto& o) { o.d_branch = other; }, [](auto& o) { o.dgamma = {}; },
         [](auto& o) { o.dbeta = {}; }, [&](auto& o) { o.dbias = rows; });
+    check_refuses(
+        NormForward<float, Space>{.kind = NormKind::rms, .x = m, .gamma = d, .y = m, .rstd = rows},
+        [&](auto& o) { o.beta = d; }, [&](auto& o) { o.mean = rows; }, [](auto& o) { o.rstd = {}; },
+        [](auto& o) { o.kind = NormKind::layer; });
+    check_refuses(
+        NormBackward<float, Space>{.kind = NormKind::rms,
+                                   .dy = m,
+                                   .sum = m,
+                                   .rstd = rows,
+                                   .gamma = d,
+                                   .dx = m,
+                                   .dgamma = d,
+                                   .into = Into::add},
+        [&](auto& o) { o.dbeta = d; }, [](auto& o) { o.kind = NormKind::layer; },
+        [](auto& o) { o.rstd = {}; });
+}
+
+TEST_CASE_TEMPLATE("operations on heads refuse operands that do not fit", Space, HostSpace,
+                   CudaSpace) {
+    const auto m = matrix<float, Space>(2, 6), other = matrix<float, Space>(2, 4);
+    const auto d = view<float, Space>(3), rstd = view<float, Space>(4);
+    const auto five = [](auto& o) { o.head_dim = 5; };
+    check_refuses(
+        HeadNormForward<float, Space>{
+            .epsilon = 1, .head_dim = 3, .x = m, .gamma = d, .y = m, .rstd = rstd},
+        five, [](auto& o) { o.head_dim = 0; }, [&](auto& o) { o.y = other; },
+        [](auto& o) { o.gamma = {}; }, [&](auto& o) { o.rstd = d; });
+    check_refuses(
+        HeadNormBackward<float, Space>{.head_dim = 3,
+                                       .dy = m,
+                                       .x = m,
+                                       .rstd = rstd,
+                                       .gamma = d,
+                                       .dx = m,
+                                       .dgamma = d,
+                                       .into = Into::add},
+        five, [&](auto& o) { o.dy = other; }, [&](auto& o) { o.dx = other; },
+        [&](auto& o) { o.rstd = d; }, [](auto& o) { o.gamma = {}; },
+        [&](auto& o) { o.dgamma = rstd; });
+    check_refuses(
+        Rotary<float, Space>{.positions = view<const std::int32_t, Space>(2),
+                             .frequencies = view<const float, Space>(1),
+                             .head_dim = 3,
+                             .x = m},
+        five, [](auto& o) { o.head_dim = 0; },
+        [](auto& o) { o.positions = view<const std::int32_t, Space>(1); },
+        [](auto& o) { o.frequencies = view<const float, Space>(2); });
 }
 
 TEST_CASE_TEMPLATE("attention refuses operands that do not fit", Space, HostSpace, CudaSpace) {
@@ -121,6 +170,23 @@ TEST_CASE_TEMPLATE("attention refuses operands that do not fit", Space, HostSpac
         [&](auto& o) { o.v_cache = q; }, [&](auto& o) { o.out = k; });
 }
 
+TEST_CASE_TEMPLATE("attention refuses heads and windows that do not fit", Space, HostSpace,
+                   CudaSpace) {
+    const auto q = matrix<float, Space>(2, 24), k = matrix<float, Space>(6, 8);
+    check_refuses(
+        AttentionDecode<float, Space>{.shape = {6, 4, Mask::causal, 2, 3},
+                                      .begin = view<const std::int64_t, Space>(2),
+                                      .length = view<const std::int32_t, Space>(2),
+                                      .q = q,
+                                      .k_cache = k,
+                                      .v_cache = k,
+                                      .out = q},
+        [](auto& o) { o.shape.kv_heads = 0; }, [](auto& o) { o.shape.kv_heads = 4; },
+        [](auto& o) { o.shape.kv_heads = 12; }, [](auto& o) { o.shape.kv_heads = -2; },
+        [](auto& o) { o.shape.heads = 0; }, [](auto& o) { o.shape.window = -1; },
+        [](auto& o) { o.shape.mask = Mask::none; });
+}
+
 TEST_CASE_TEMPLATE("activations and embeddings refuse operands that do not fit", Space, HostSpace,
                    CudaSpace) {
     const auto m = matrix<float, Space>(2, 3), other = matrix<float, Space>(2, 4);
@@ -133,6 +199,12 @@ TEST_CASE_TEMPLATE("activations and embeddings refuse operands that do not fit",
     check_refuses(
         ReluBackward<float, Space>{.y = m, .dy = m, .dx = m, .db = db, .into = Into::add},
         [&](auto& o) { o.dy = other; }, [&](auto& o) { o.dx = other; }, db_of_other);
+    check_refuses(
+        GatedActivationBackward<float, Space>{.f = Activation::silu,
+                                              .x = matrix<float, Space>(2, 6),
+                                              .dy = m,
+                                              .dx = matrix<float, Space>(2, 6)},
+        [&](auto& o) { o.dy = other; }, [&](auto& o) { o.dx = m; });
     const auto ids = view<const std::int32_t, Space>(2), one = view<const std::int32_t, Space>(1);
     const auto table = matrix<float, Space>(7, 3);
     check_refuses(

@@ -8,8 +8,8 @@
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/attention.hpp"
 
-// Calculates attention serially in double from its formula, on dense [rows, heads * head_dim]
-// vectors.
+// Calculates attention serially in double from its formula, on dense vectors: q is [rows, width()],
+// k and v are [rows, kv_width()].
 namespace lockstep::tests {
 
 struct AttentionInput {
@@ -22,6 +22,18 @@ struct AttentionInput {
     std::uint64_t seed = 0, step = 0;
 
     int width() const { return shape.heads * shape.head_dim; }
+    int kv_width() const {
+        return (shape.kv_heads == 0 ? shape.heads : shape.kv_heads) * shape.head_dim;
+    }
+    // Return where a query's head begins in q, and where that of its key begins in k and v.
+    std::int64_t query_at(std::size_t sequence, int query, int head) const {
+        return std::int64_t{q_offsets[sequence] + query} * width() + head * shape.head_dim;
+    }
+    std::int64_t key_at(std::size_t sequence, int key, int head) const {
+        const int shared = width() / kv_width();
+        return std::int64_t{k_offsets[sequence] + key} * kv_width() +
+               head / shared * shape.head_dim;
+    }
 };
 
 inline double dropout_factor(const AttentionInput& in, std::size_t sequence, int head, int query,
@@ -34,10 +46,11 @@ inline double dropout_factor(const AttentionInput& in, std::size_t sequence, int
     return words[key % 4] >= in.dropout_rate * 0x1p32 ? 1 / (1 - in.dropout_rate) : 0;
 }
 
-// Calls visit(sequence, head, query, probabilities of its visible keys).
+// Calls visit(sequence, head, query, probabilities of its keys). Keys that the query does not see
+// have the probability 0.
 template <class Visit>
 void for_each_query(const AttentionInput& in, const Visit& visit) {
-    const int d = in.shape.head_dim, width = in.width();
+    const int d = in.shape.head_dim;
     for (std::size_t s = 0; s + 1 < in.q_offsets.size(); ++s) {
         for (int h = 0; h < in.shape.heads; ++h) {
             for (int i = 0; i < in.q_offsets[s + 1] - in.q_offsets[s]; ++i) {
@@ -46,11 +59,10 @@ void for_each_query(const AttentionInput& in, const Visit& visit) {
                 std::vector<double> p(keys);
                 double sum = 0;
                 for (int j = 0; j < keys; ++j) {
+                    if (in.shape.window != 0 && j <= i - in.shape.window) continue;
                     double score = 0;
-                    for (int c = h * d; c < (h + 1) * d; ++c) {
-                        score += in.q[(in.q_offsets[s] + i) * width + c] *
-                                 in.k[(in.k_offsets[s] + j) * width + c];
-                    }
+                    for (int c = 0; c < d; ++c)
+                        score += in.q[in.query_at(s, i, h) + c] * in.k[in.key_at(s, j, h) + c];
                     sum += p[j] = std::exp(score / std::sqrt(d));
                 }
                 for (double& x : p) x /= sum;
@@ -61,14 +73,13 @@ void for_each_query(const AttentionInput& in, const Visit& visit) {
 }
 
 inline std::vector<double> attention_forward(const AttentionInput& in) {
-    const int d = in.shape.head_dim, width = in.width();
     std::vector<double> out(in.q.size());
     for_each_query(in, [&](std::size_t s, int h, int i, const std::vector<double>& p) {
+        const std::int64_t query = in.query_at(s, i, h);
         for (int j = 0; j < static_cast<int>(p.size()); ++j) {
-            for (int c = h * d; c < (h + 1) * d; ++c) {
-                out[(in.q_offsets[s] + i) * width + c] +=
-                    p[j] * dropout_factor(in, s, h, i, j) * in.v[(in.k_offsets[s] + j) * width + c];
-            }
+            const std::int64_t key = in.key_at(s, j, h);
+            for (int c = 0; c < in.shape.head_dim; ++c)
+                out[query + c] += p[j] * dropout_factor(in, s, h, i, j) * in.v[key + c];
         }
     });
     return out;
@@ -80,26 +91,26 @@ struct AttentionGradients {
 
 inline AttentionGradients attention_backward(const AttentionInput& in,
                                              const std::vector<double>& d_out) {
-    const int d = in.shape.head_dim, width = in.width();
+    const int d = in.shape.head_dim;
     AttentionGradients g{std::vector<double>(in.q.size()), std::vector<double>(in.k.size()),
                          std::vector<double>(in.v.size())};
     for_each_query(in, [&](std::size_t s, int h, int i, const std::vector<double>& p) {
-        const std::int64_t query = std::int64_t{in.q_offsets[s] + i} * width;
+        const std::int64_t query = in.query_at(s, i, h);
         std::vector<double> dp(p.size());
         double delta = 0;
         for (int j = 0; j < static_cast<int>(p.size()); ++j) {
-            const std::int64_t key = std::int64_t{in.k_offsets[s] + j} * width;
+            const std::int64_t key = in.key_at(s, j, h);
             const double factor = dropout_factor(in, s, h, i, j);
-            for (int c = h * d; c < (h + 1) * d; ++c) {
+            for (int c = 0; c < d; ++c) {
                 dp[j] += factor * d_out[query + c] * in.v[key + c];
                 g.dv[key + c] += p[j] * factor * d_out[query + c];
             }
             delta += p[j] * dp[j];
         }
         for (int j = 0; j < static_cast<int>(p.size()); ++j) {
-            const std::int64_t key = std::int64_t{in.k_offsets[s] + j} * width;
+            const std::int64_t key = in.key_at(s, j, h);
             const double ds = p[j] * (dp[j] - delta) / std::sqrt(d);
-            for (int c = h * d; c < (h + 1) * d; ++c) {
+            for (int c = 0; c < d; ++c) {
                 g.dq[query + c] += ds * in.k[key + c];
                 g.dk[key + c] += ds * in.q[query + c];
             }

@@ -25,6 +25,15 @@ inline Row norm_reference(const Row& x, const Row& gamma, const Row& beta, doubl
     return y;
 }
 
+inline Row rms_norm_reference(const Row& x, const Row& gamma, double epsilon) {
+    double squares = 0;
+    for (const double v : x) squares += v * v / static_cast<double>(x.size());
+    Row y(x.size());
+    for (std::size_t j = 0; j < x.size(); ++j)
+        y[j] = x[j] / std::sqrt(squares + epsilon) * gamma[j];
+    return y;
+}
+
 inline double activation_reference(kernels::Activation f, double x) {
     constexpr double pi = std::numbers::pi;
     switch (f) {

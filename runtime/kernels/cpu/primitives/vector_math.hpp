@@ -69,7 +69,7 @@ struct SineCosine {
     float sine, cosine;
 };
 
-// Returns the sine and cosine of x with errors below 1e-7, for |x| up to 2^30. x is brought to
+// Returns the sine and cosine of x with errors below 1.2e-7, for |x| up to 2^30. x is brought to
 // [-pi/4, pi/4] in double, so that angles of long texts lose nothing; the polynomials are those of
 // Cephes' sinf and cosf.
 [[gnu::always_inline]] inline SineCosine sine_cosine(float x) noexcept {

@@ -56,13 +56,17 @@ AttentionBatch batch_of(const Operands& o) {
             shape.head_dim,
             shape.mask,
             mask_of(o.dropout, {}, 0),
-            1.0f / std::sqrt(static_cast<float>(shape.head_dim))};
+            1.0f / std::sqrt(static_cast<float>(shape.head_dim)),
+            0,
+            shape.heads_per_key(),
+            shape.window};
 }
 
-// Tells whether tensor cores can process the matrices: heads are read 16 bytes at a time.
+// Tells whether tensor cores can process the matrices: heads are read 16 bytes at a time, and there
+// is no window.
 template <class... Matrices>
 bool suits_tensor_cores(const AttentionBatch& batch, const Matrices&... m) {
-    return batch.head_dim <= max_mma_head_dim &&
+    return batch.window == 0 && batch.head_dim <= max_mma_head_dim &&
            (by_vectors(m.data, batch.head_dim, m.stride) && ...);
 }
 
@@ -71,11 +75,15 @@ bool tensor_cores_take(const AttentionBatch& batch, const BackwardMatrices<T>& m
     return suits_tensor_cores(batch, m.q, m.k, m.v, m.out, m.d_out, m.dq, m.dk, m.dv);
 }
 
+// Libraries get no batch whose heads share keys.
+bool may_use_library(const AttentionBatch& batch) { return batch.heads_per_key == 1; }
+
 template <class T>
 void forward(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
     if constexpr (sizeof(T) == 2)
         if (suits_tensor_cores(batch, m.q, m.k, m.v, m.out)) {
-            if (!library_forward(ctx, batch, m)) mma_forward(ctx, batch, m);
+            if (!may_use_library(batch) || !library_forward(ctx, batch, m))
+                mma_forward(ctx, batch, m);
             return;
         }
     plain_forward(ctx, batch, m);
@@ -86,7 +94,8 @@ template <class T>
 Statistics statistics_of(CudaContext& ctx, const AttentionBatch& batch,
                          const ForwardMatrices<T>& m) {
     if constexpr (sizeof(T) == 2)
-        if (suits_tensor_cores(batch, m.q, m.k, m.v, m.out) && library_takes_forward(ctx, batch, m))
+        if (may_use_library(batch) && suits_tensor_cores(batch, m.q, m.k, m.v, m.out) &&
+            library_takes_forward(ctx, batch, m))
             return {m.log_sum_exp, 1, batch.heads};
     return {m.log_sum_exp, batch.queries.total, 1};
 }
@@ -108,15 +117,25 @@ template <class T>
 void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrices<T> m,
                   const AttentionBiases<CudaSpace>& biases) {
     const bool by_tensor_cores = sizeof(T) == 2 && tensor_cores_take(batch, m);
+    const bool shared = batch.heads_per_key > 1;
     if constexpr (sizeof(T) == 2)
-        if (by_tensor_cores && mma_backward_short(ctx, batch, m, biases)) return;
+        if (by_tensor_cores && !shared && mma_backward_short(ctx, batch, m, biases)) return;
     const BackwardShape shape = backward_shape(batch);
     auto ds = ScoreGradients<T>::of(batch);
     const auto together =
         static_cast<int>(heads_together(shape, ctx.cached<AttentionSettings>().max_score_bytes));
     const std::int64_t score_bytes = by_tensor_cores ? together * score_bytes_of_head(shape) : 0;
-    std::byte* scratch =
-        ctx.scratch<std::byte>(static_cast<std::size_t>(delta_bytes(shape) + score_bytes)).data();
+    const std::int64_t key_bytes =
+        shared ? key_gradient_bytes(shape, batch.head_dim, sizeof(T)) : 0;
+    const std::int64_t bytes = key_bytes + delta_bytes(shape) + score_bytes;
+    std::byte* scratch = ctx.scratch<std::byte>(static_cast<std::size_t>(bytes)).data();
+    const CudaMatrix<T> dk = m.dk, dv = m.dv;
+    if (shared) {
+        const std::int64_t width = std::int64_t{batch.heads} * batch.head_dim;
+        m.dk = {reinterpret_cast<T*>(scratch), dk.rows, width};
+        m.dv = {m.dk.data + dk.rows * width, dk.rows, width};
+        scratch += key_bytes;
+    }
     auto* delta = reinterpret_cast<float*>(scratch);
     attention_delta(ctx, batch, m.out, m.d_out, delta);
     m.delta = {delta, batch.queries.total, 1};
@@ -124,7 +143,11 @@ void own_backward(CudaContext& ctx, const AttentionBatch& batch, BackwardMatrice
     if constexpr (sizeof(T) == 2)
         if (by_tensor_cores) mma_backward(ctx, batch, m, ds, together);
     if (!by_tensor_cores) plain_backward(ctx, batch, m);
-    sum_attention_biases<T>(ctx, biases, m.dq, m.dk, m.dv);
+    if (shared) {
+        sum_shared_heads<T>(ctx, batch, m.dk, dk);
+        sum_shared_heads<T>(ctx, batch, m.dv, dv);
+    }
+    sum_attention_biases<T>(ctx, biases, m.dq, dk, dv);
 }
 
 template <class T>
@@ -145,7 +168,9 @@ std::vector<BackwardBy> ways_of(CudaContext& ctx, const AttentionBatch& batch,
                                 const BackwardMatrices<T>& m) {
     std::vector<BackwardBy> ways{BackwardBy::own};
     if constexpr (sizeof(T) == 2) {
-        if (m.log_sum_exp.head_stride != 1 || !tensor_cores_take(batch, m)) return ways;
+        if (m.log_sum_exp.head_stride != 1 || !may_use_library(batch) ||
+            !tensor_cores_take(batch, m))
+            return ways;
         const auto& settings = ctx.cached<AttentionSettings>();
         const bool any_order = settings.library == AttentionLibrary::in_any_order;
         if (!any_order && library_takes_backward(ctx, batch, m, LibrarySums::in_fixed_order))

@@ -27,9 +27,17 @@ struct Decode {
     const std::int32_t* length;
     CudaMatrix<const T> q, k, v;
     CudaMatrix<T> out;
-    int head_dim, splits;
+    int head_dim, splits, heads_per_key, window;
     float scale;     // log2(e) / sqrt(head_dim)
     float* records;  // per block [sequences, heads, splits, head_dim + 2]; null for one split
+
+    // Returns how many of a sequence's keys its query sees, and the cache's row of the first.
+    __device__ __forceinline__ int keys(std::int64_t sequence) const {
+        return window == 0 || length[sequence] < window ? length[sequence] : window;
+    }
+    __device__ __forceinline__ std::int64_t first_key(std::int64_t sequence) const {
+        return begin[sequence] + length[sequence] - keys(sequence);
+    }
 };
 
 // The keys [from, to) of a sequence that one of several blocks processes.
@@ -50,10 +58,12 @@ __device__ __forceinline__ LaneSums<width, lanes, parts> sum_keys(
     const Columns<width, lanes, parts>& columns) {
     constexpr int keys = parts < 4 ? 4 / parts : 1;  // loaded together: many reads in flight
     constexpr int groups = threads / lanes;
-    float q[parts][width];
+    float q[parts][width] = {};
     columns.read(d.q.data + sequence * d.q.stride + column, true, d.head_dim, q);
-    const T* k = d.k.data + d.begin[sequence] * d.k.stride + column;
-    const T* v = d.v.data + d.begin[sequence] * d.v.stride + column;
+    const std::int64_t kv_column =
+        std::int64_t{static_cast<int>(blockIdx.y) / d.heads_per_key} * d.head_dim;
+    const T* k = d.k.data + d.first_key(sequence) * d.k.stride + kv_column;
+    const T* v = d.v.data + d.first_key(sequence) * d.v.stride + kv_column;
     LaneSums<width, lanes, parts> sums;
     // All lanes of a warp loop equally often, because each of them takes part in the shuffles.
     for (std::int64_t first = range.from; first < range.to; first += groups * keys) {
@@ -82,7 +92,7 @@ __global__ void __launch_bounds__(threads) decode_kernel(Decode<T> d) {
     const std::int64_t column = std::int64_t{blockIdx.y} * d.head_dim;
     const Columns<width, lanes, parts> columns;
     float* shared = dynamic_shared_memory<float>();
-    sum_keys(d, sequence, column, keys_of(d.length[sequence], split, d.splits), columns)
+    sum_keys(d, sequence, column, keys_of(d.keys(sequence), split, d.splits), columns)
         .write(shared + threadIdx.x / lanes * (d.head_dim + 2), d.head_dim, columns);
     __syncthreads();
     float* record =
@@ -153,11 +163,15 @@ void attention_decode(CudaContext& ctx, const AttentionDecode<T, CudaSpace>& o) 
     check(o);
     if (o.out.empty()) return;
     const std::int64_t blocks = o.q.rows * heads;
-    const int splits = splits_for(ctx, blocks, o.k_cache.rows);
+    const std::int64_t most_keys = o.shape.window == 0
+                                       ? o.k_cache.rows
+                                       : std::min<std::int64_t>(o.k_cache.rows, o.shape.window);
+    const int splits = splits_for(ctx, blocks, most_keys);
     const std::int64_t floats = splits > 1 ? blocks * splits * (d + 2) : 0;
     const float scale = AttentionBatch::log2_e / std::sqrt(static_cast<float>(d));
     run<T>(ctx, heads,
-           {o.begin.data(), o.length.data(), o.q, o.k_cache, o.v_cache, o.out, d, splits, scale,
+           {o.begin.data(), o.length.data(), o.q, o.k_cache, o.v_cache, o.out, d, splits,
+            o.shape.heads_per_key(), o.shape.window, scale,
             ctx.scratch<float>(static_cast<std::size_t>(floats)).data()});
 }
 

@@ -86,6 +86,11 @@ template <class T>
 bool mma_backward_short(CudaContext& ctx, const AttentionBatch& batch, const BackwardMatrices<T>& m,
                         const AttentionBiases<CudaSpace>& biases);
 
+// Sums the gradients of heads [k_total, heads * head_dim] that share keys.
+template <class T>
+void sum_shared_heads(CudaContext& ctx, const AttentionBatch& batch, CudaMatrix<const T> of_heads,
+                      CudaMatrix<T> sum);
+
 // Calculates delta for every query.
 template <class T>
 void attention_delta(CudaContext& ctx, const AttentionBatch& batch, CudaMatrix<const T> out,

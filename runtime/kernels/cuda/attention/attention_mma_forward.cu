@@ -102,10 +102,11 @@ __global__ void __launch_bounds__(mma_threads)
     const auto k = [&](int stage) { return q.after(tile + stage * 2 * mma_tile); };
     const auto v = [&](int stage) { return k(stage).after(mma_tile); };
     const int keys = visible_keys(batch, at), own = warp_number() * parts * 16;
+    const int kv_head = batch.kv_head(at.head);
     const auto copy_keys = [&](int first, int stage) {
-        copy_rows<mma_tile>(k(stage), m.k, at.other_row + first, keys - first, at.head,
+        copy_rows<mma_tile>(k(stage), m.k, at.other_row + first, keys - first, kv_head,
                             batch.head_dim);
-        copy_rows<mma_tile>(v(stage), m.v, at.other_row + first, keys - first, at.head,
+        copy_rows<mma_tile>(v(stage), m.v, at.other_row + first, keys - first, kv_head,
                             batch.head_dim);
     };
     copy_rows<tile>(q, m.q, at.first_row(), at.count, at.head, batch.head_dim);

@@ -24,8 +24,9 @@ __global__ void __launch_bounds__(mma_threads, width > 32 ? 2 : 3)
     };
     const int own = warp_number() * 16, head = at.head;
     int first = batch.mask == kernels::Mask::none ? 0 : at.first;
-    copy_rows<mma_tile>(k, m.k, at.first_row(), at.count, head, batch.head_dim);
-    copy_rows<mma_tile>(v, m.v, at.first_row(), at.count, head, batch.head_dim);
+    const int kv_head = batch.kv_head(head);
+    copy_rows<mma_tile>(k, m.k, at.first_row(), at.count, kv_head, batch.head_dim);
+    copy_rows<mma_tile>(v, m.v, at.first_row(), at.count, kv_head, batch.head_dim);
     if (first < at.others) {
         tile_of(0).begin_copy(batch, m, at, first);
         tile_of(0).store_shift(tile_of(0).load_shift(batch, m, at, first));

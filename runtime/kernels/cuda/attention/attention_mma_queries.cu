@@ -22,8 +22,8 @@ struct KeyTile {
                                                const BackwardMatrices<T>& m,
                                                const ScoreGradients<T>& ds, const AttentionTile& at,
                                                int first_key, int keys) const {
-        copy_rows<mma_tile>(k, m.k, at.other_row + first_key, keys - first_key, at.head,
-                            batch.head_dim);
+        copy_rows<mma_tile>(k, m.k, at.other_row + first_key, keys - first_key,
+                            batch.kv_head(at.head), batch.head_dim);
         const T* from =
             ds.tile(at.head - batch.first_head, at.sequence, at.other_row, first_key, at.first);
 #pragma unroll

@@ -177,7 +177,8 @@ __device__ __forceinline__ void plain_factors(const AttentionBatch& batch, const
 
 // Returns whether the query sees the key.
 __device__ __forceinline__ bool visible(const AttentionBatch& batch, int query, int key, int keys) {
-    return key < keys && (batch.mask == kernels::Mask::none || key <= query);
+    return key < keys &&
+           (batch.mask == kernels::Mask::none || (key <= query && key >= batch.first_key(query)));
 }
 
 // Requires that all threads of a row of scores call it together.

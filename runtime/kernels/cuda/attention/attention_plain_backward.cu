@@ -39,8 +39,9 @@ template <int width, int tile, class T>
 __device__ __forceinline__ void load_keys(const AttentionBatch& batch, const BackwardMatrices<T>& m,
                                           int head, std::int64_t first, int keys,
                                           Shared<width, tile>& shared) {
-    load_rows<Layout::as_keys, width, tile>(m.k, first, keys, head, batch.head_dim, shared.k);
-    load_rows<Layout::as_keys, width, tile>(m.v, first, keys, head, batch.head_dim, shared.v);
+    const int kv_head = batch.kv_head(head);
+    load_rows<Layout::as_keys, width, tile>(m.k, first, keys, kv_head, batch.head_dim, shared.k);
+    load_rows<Layout::as_keys, width, tile>(m.v, first, keys, kv_head, batch.head_dim, shared.v);
 }
 
 // A tile of queries and a tile of keys: their first positions, and the ends of the queries and of
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(plain_threads, 1)
         batch.mask == kernels::Mask::none ? at.others : std::min(at.others, at.first + at.count);
     float dq[side][width / 64][4] = {};
     load_queries<width, tile>(batch, m, at.head, at.first_row(), at.count, shared);
-    for (int first = 0; first < keys; first += tile) {
+    for (int first = batch.first_key(at.first) / tile * tile; first < keys; first += tile) {
         load_keys<width, tile>(batch, m, at.head, at.other_row + first, keys - first, shared);
         __syncthreads();
         float p[side][side], ds[side][side];
@@ -112,8 +113,8 @@ __global__ void __launch_bounds__(plain_threads, 1)
     const std::uint64_t key = batch.dropout.state == nullptr ? 0 : mask_key(batch.dropout);
     float dk[side][width / 64][4] = {}, dv[side][width / 64][4] = {};
     load_keys<width, tile>(batch, m, at.head, at.first_row(), at.count, shared);
-    for (int first = batch.mask == kernels::Mask::none ? 0 : at.first; first < at.others;
-         first += tile) {
+    const int end = batch.end_of_queries(at.first + at.count, at.others);
+    for (int first = batch.mask == kernels::Mask::none ? 0 : at.first; first < end; first += tile) {
         load_queries<width, tile>(batch, m, at.head, at.other_row + first, at.others - first,
                                   shared);
         __syncthreads();

@@ -40,11 +40,12 @@ struct Softmax {
             float now = largest[i];
             for (const float score : scores[i]) now = fmaxf(now, score * scale);
             now = across_reduce<Largest>(now);
-            const float correction = exp2f(largest[i] - now);
+            const float shift = now == -INFINITY ? 0.0f : now;  // zero before the first key
+            const float correction = exp2f(largest[i] - shift);
             largest[i] = now;
             float added = 0.0f;
             for (float& score : scores[i]) {
-                score = exp2f(score * scale - now);
+                score = exp2f(score * scale - shift);
                 added += score;
             }
             sum[i] = sum[i] * correction + across_reduce<Sum>(added);
@@ -84,10 +85,11 @@ __global__ void __launch_bounds__(plain_threads, 1)
     softmax.start();
     load_rows<Layout::in_order, width, tile>(m.q, at.first_row(), at.count, at.head, batch.head_dim,
                                              shared.q);
-    for (int first = 0; first < keys; first += tile) {
-        load_rows<Layout::as_keys, width, tile>(m.k, at.other_row + first, keys - first, at.head,
+    const int kv_head = batch.kv_head(at.head);
+    for (int first = batch.first_key(at.first) / tile * tile; first < keys; first += tile) {
+        load_rows<Layout::as_keys, width, tile>(m.k, at.other_row + first, keys - first, kv_head,
                                                 batch.head_dim, shared.k);
-        load_rows<Layout::as_keys, width, tile>(m.v, at.other_row + first, keys - first, at.head,
+        load_rows<Layout::as_keys, width, tile>(m.v, at.other_row + first, keys - first, kv_head,
                                                 batch.head_dim, shared.v);
         __syncthreads();
         float scores[side][side], factors[side][side];

@@ -24,10 +24,13 @@ struct BackwardShape {
     std::int64_t heads, query_rows, key_rows, sequences, longest_queries;
 };
 
-// delta has one float for each row and head, and takes whole lines of 256 bytes.
-constexpr std::int64_t delta_bytes(const BackwardShape& shape) noexcept {
+constexpr std::int64_t whole_lines(std::int64_t bytes) noexcept {
     constexpr std::int64_t line = 256;
-    return (shape.heads * shape.query_rows * 4 + line - 1) / line * line;
+    return (bytes + line - 1) / line * line;
+}
+// delta has one float for each row and head.
+constexpr std::int64_t delta_bytes(const BackwardShape& shape) noexcept {
+    return whole_lines(shape.heads * shape.query_rows * 4);
 }
 // Each sequence begins a new tile.
 constexpr std::int64_t score_key_tiles(const BackwardShape& shape) noexcept {
@@ -39,6 +42,11 @@ constexpr std::int64_t score_query_tiles(const BackwardShape& shape) noexcept {
 // The gradients have 16 bits.
 constexpr std::int64_t score_bytes_of_head(const BackwardShape& shape) noexcept {
     return score_key_tiles(shape) * score_query_tiles(shape) * score_tile * score_tile * 2;
+}
+// Where heads share keys, the gradients of keys and values of each head wait until they are summed.
+constexpr std::int64_t key_gradient_bytes(const BackwardShape& shape, std::int64_t head_dim,
+                                          std::int64_t element_bytes) noexcept {
+    return whole_lines(2 * shape.heads * shape.key_rows * head_dim * element_bytes);
 }
 constexpr std::int64_t heads_together(const BackwardShape& shape, std::int64_t max_bytes) noexcept {
     const std::int64_t fitting = max_bytes / std::max<std::int64_t>(score_bytes_of_head(shape), 1);

@@ -47,6 +47,7 @@ __device__ __forceinline__ float activation(float x) {
     if constexpr (f == Activation::gelu_tanh)
         return x * sigmoid<T>(x * (tanh_factor + tanh_factor * tanh_cubic * (x * x)));
     if constexpr (f == Activation::gelu_erf) return x * normal<T>(x).up_to;
+    if constexpr (f == Activation::silu) return x * sigmoid<T>(x);
 }
 
 template <Activation f, class T = float>
@@ -59,6 +60,10 @@ __device__ __forceinline__ float activation_derivative(float x) {
     if constexpr (f == Activation::gelu_erf) {
         const Normal n = normal<T>(x);
         return n.up_to + x * inverse_sqrt_2pi * n.density;
+    }
+    if constexpr (f == Activation::silu) {
+        const float s = sigmoid<T>(x);
+        return s + s * (1.0f - s) * x;
     }
 }
 

@@ -14,7 +14,8 @@ using kernels::StepState;
 namespace {
 
 constexpr std::int64_t rows = 5;
-constexpr Activation all[] = {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf};
+constexpr Activation all[] = {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf,
+                              Activation::silu};
 
 template <class T>
 struct Case {

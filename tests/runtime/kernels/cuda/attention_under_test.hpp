@@ -48,8 +48,8 @@ inline AttentionInput make_input(AttentionShape shape, const std::vector<int>& q
         in.rows.push_back(static_cast<std::uint32_t>(1000 + 7 * s));
     }
     in.q = exact_values(std::int64_t{in.q_offsets.back()} * in.width(), 1);
-    in.k = exact_values(std::int64_t{in.k_offsets.back()} * in.width(), 2);
-    in.v = exact_values(std::int64_t{in.k_offsets.back()} * in.width(), 3);
+    in.k = exact_values(std::int64_t{in.k_offsets.back()} * in.kv_width(), 2);
+    in.v = exact_values(std::int64_t{in.k_offsets.back()} * in.kv_width(), 3);
     in.dropout_rate = dropout_rate;
     in.site = 40;
     in.seed = 5;
@@ -119,10 +119,10 @@ Results run(CudaContext& ctx, const AttentionInput& in, const std::vector<double
             Longest bound = Longest::known, std::int64_t misaligned = 0) {
     const std::int64_t q_rows = in.q_offsets.back(), k_rows = in.k_offsets.back();
     const Packed<T> queries(ctx, q_rows, in.width(), {&in.q}, misaligned);
-    const Packed<T> keys(ctx, k_rows, in.width(), {nullptr, &in.k, &in.v}, misaligned);
+    const Packed<T> keys(ctx, k_rows, in.kv_width(), {nullptr, &in.k, &in.v}, misaligned);
     const Packed<T> out(ctx, q_rows, in.width(), {nullptr, &d_out}, misaligned);
     const Packed<T> dq(ctx, q_rows, in.width(), {}, misaligned);
-    const Packed<T> dk(ctx, k_rows, in.width(), {}, misaligned);
+    const Packed<T> dk(ctx, k_rows, in.kv_width(), {}, misaligned);
     const OnDevice<StepState> state(ctx, {StepState{.seed = in.seed, .step = in.step}});
     const OnDevice q_offsets(ctx, in.q_offsets), k_offsets(ctx, in.k_offsets);
     const OnDevice rows(ctx, in.rows);
@@ -135,8 +135,9 @@ Results run(CudaContext& ctx, const AttentionInput& in, const std::vector<double
     const Dropout site{static_cast<float>(in.dropout_rate), in.site, state.data()};
     const OnDevice lse(ctx, unwritten<float>(in.shape.heads * (q_rows + filler)));
     const auto width = static_cast<std::size_t>(in.width());
-    const OnDevice biases(ctx, unwritten<float>(3 * in.width()));
-    const auto bias = [&](std::size_t i) { return biases.view().subview(i * width, width); };
+    const auto kv_width = static_cast<std::size_t>(in.kv_width());
+    const OnDevice biases(ctx, unwritten<float>(in.width() + 2 * in.kv_width()));
+    const CudaView<float> bias = biases.view();
     kernels::attention_forward<T>(ctx, {.shape = in.shape,
                                         .dropout = site,
                                         .sequences = sequences,
@@ -158,7 +159,8 @@ Results run(CudaContext& ctx, const AttentionInput& in, const std::vector<double
               .dq = dq.part(0),
               .dk = dk.part(0),
               .dv = dk.part(1),
-              .biases = {bias(0), bias(1), bias(2), kernels::Into::overwrite}});
+              .biases = {bias.subview(0, width), bias.subview(width, kv_width),
+                         bias.subview(width + kv_width, kv_width), kernels::Into::overwrite}});
     return {out.read(0), dq.read(0), dk.read(0), dk.read(1), to_doubles(biases.values())};
 }
 
@@ -178,10 +180,11 @@ void compare(const std::vector<double>& actual, const std::vector<double>& expec
 
 // The sums over the rows of each gradient, to what its elements may be off.
 template <class T>
-void compare_biases(const std::vector<double>& biases, int width,
+void compare_biases(const std::vector<double>& biases, const AttentionInput& in,
                     std::initializer_list<const std::vector<double>*> gradients, double slack) {
     std::size_t i = 0, wrong = 0;
     for (const auto* gradient : gradients) {
+        const int width = i == 0 ? in.width() : in.kv_width();
         double largest = 1e-3;
         for (const double x : *gradient) largest = std::max(largest, std::abs(x));
         const auto columns = static_cast<std::size_t>(width);
@@ -213,7 +216,7 @@ void check_against_reference(const AttentionInput& in, double slack = 1,
     compare<T>(r.dq, gradients.dq, slack);
     compare<T>(r.dk, gradients.dk, slack);
     compare<T>(r.dv, gradients.dv, slack);
-    compare_biases<T>(r.biases, in.width(), {&gradients.dq, &gradients.dk, &gradients.dv}, slack);
+    compare_biases<T>(r.biases, in, {&gradients.dq, &gradients.dk, &gradients.dv}, slack);
 }
 
 }  // namespace lockstep::tests
