@@ -81,9 +81,13 @@ private:
     void append(std::string_view text, const SourceLine& source_line) {
         if (!utterances_.empty())
             out_.ids.insert(out_.ids.end(), delimiter_.begin(), delimiter_.end());
+        const bool is_first = utterances_.empty();
         utterances_.push_back(out_.ids.size());
+        if (const auto begin = tokenizer_.text_begin(); begin && is_first)
+            out_.ids.push_back(*begin);
+        const std::size_t first = out_.ids.size();
         tokenizer_.encode(text, out_.ids);
-        const auto ids = std::span<const std::int32_t>(out_.ids).subspan(utterances_.back());
+        const auto ids = std::span<const std::int32_t>(out_.ids).subspan(first);
         out_.tokens.add(ids, tokenizer_.special().unk);
         find_specials(tokenizer_, text, [&](std::string_view name, std::size_t) {
             out_.warnings.add(special_word, source_line, name);

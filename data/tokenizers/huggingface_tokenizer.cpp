@@ -51,6 +51,14 @@ SpecialTokens special_tokens_in(const std::string& folder, const PretrainedToken
     return special;
 }
 
+// Other tokens that are added, such as those around what an encoder reads, are not of this kind.
+std::optional<std::int32_t> added_begin(const PretrainedTokenizer& engine,
+                                        const SpecialTokens& special) {
+    const auto added = engine.encode("", {.add_special = AddSpecial::yes});
+    const bool begins = !added.empty() && added.front() == special.begin;
+    return begins ? special.begin : std::nullopt;
+}
+
 // Refuses a description that names ids which the files do not have.
 void require_known(const std::string& folder, const SpecialTokens& special, std::int32_t tokens) {
     std::vector<std::int32_t> ids = special.ends;
@@ -70,6 +78,7 @@ HuggingfaceTokenizer::HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> 
                                            std::vector<KeptFile> files)
     : engine_(std::move(engine)),
       special_(std::move(special)),
+      text_begin_(added_begin(*engine_, special_)),
       model_type_(std::move(model_type)),
       files_(std::move(files)),
       hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))) {}

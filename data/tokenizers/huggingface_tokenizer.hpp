@@ -26,6 +26,8 @@ public:
     ~HuggingfaceTokenizer() override;
 
     void encode(std::string_view text, std::vector<std::int32_t>& out) const override;
+    // The post-processor says whether it adds one.
+    std::optional<std::int32_t> text_begin() const override { return text_begin_; }
     std::string decode(std::span<const std::int32_t> ids) const override;
     std::int32_t size() const noexcept override;
     const SpecialTokens& special() const noexcept override { return special_; }
@@ -47,6 +49,7 @@ private:
 
     std::unique_ptr<PretrainedTokenizer> engine_;
     SpecialTokens special_;
+    std::optional<std::int32_t> text_begin_;
     std::string model_type_;
     std::vector<KeptFile> files_;
     std::uint64_t hash_;

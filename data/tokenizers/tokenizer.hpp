@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ public:
     // Appends the ids of `text` (UTF-8), without start or end. They are never null, start, begin or
     // an end, even if the text has words with these names.
     virtual void encode(std::string_view text, std::vector<std::int32_t>& out) const = 0;
+    // Returns the token that stands before every text that a model reads, in front of a context;
+    // none: a text stands by itself.
+    virtual std::optional<std::int32_t> text_begin() const { return std::nullopt; }
     // Returns text for people to read, without null, start, begin and ends.
     virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
     virtual std::int32_t size() const noexcept = 0;

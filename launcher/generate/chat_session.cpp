@@ -49,6 +49,7 @@ std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>
     const auto most = static_cast<std::size_t>(settings_.history_size);
     const bool all = settings_.history_size <= 0 || turns.size() <= most;
     std::vector<std::int32_t> tokens;
+    if (const auto begin = tokenizer.text_begin()) tokens.push_back(*begin);
     const std::size_t first = all ? 0 : turns.size() - most;
     for (std::size_t i = first; i < turns.size(); ++i) {
         if (i > first) data::encode_delimiter(tokenizer, settings_.delimiter, tokens);

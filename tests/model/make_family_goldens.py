@@ -5,7 +5,8 @@
     make_family_goldens.py        # in the root of the repository; torch, transformers 5
 
 Each has something that the others lack: groups of 3 and of 7 heads, heads whose width is not hidden / heads, biases, norms of heads,
-a window, each scaling of rotary positions, keys of both generations, F16, and BF16 in several files.
+a window, each scaling of rotary positions, keys of both generations, F16, and BF16 in several files. llama_groups_of_3 has rows for
+the tokens of tests/golden/huggingface/gpt2, so that programs can train it.
 """
 
 import json
@@ -28,7 +29,8 @@ LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "origi
 
 CASES = {
     "llama_groups_of_3": (LlamaConfig(hidden_size=36, num_attention_heads=6, num_key_value_heads=2, intermediate_size=40,
-                                      rope_parameters=rope("llama3", **LLAMA3), rms_norm_eps=1e-5, **SIZES), torch.float32, None),
+                                      rope_parameters=rope("llama3", **LLAMA3), rms_norm_eps=1e-5, **{**SIZES, "vocab_size": 323}),
+                          torch.float32, None),
     "llama_biases": (LlamaConfig(hidden_size=24, num_attention_heads=4, intermediate_size=20, attention_bias=True, mlp_bias=True,
                                  head_dim=10, rope_parameters=rope("linear", factor=2.5), tie_word_embeddings=True, **SIZES),
                      torch.float16, None),

@@ -101,7 +101,9 @@ TEST_CASE("an endless episode is refused unless the history is bounded") {
 TEST_CASE("an empty context is refused where no token can stand for it") {
     class Bare final : public Tokenizer {
     public:
-        explicit Bare(SpecialTokens special) : special_(std::move(special)) {}
+        explicit Bare(SpecialTokens special, std::optional<std::int32_t> text_begin = {})
+            : special_(std::move(special)), text_begin_(text_begin) {}
+        std::optional<std::int32_t> text_begin() const override { return text_begin_; }
         void encode(std::string_view text, std::vector<std::int32_t>& out) const override {
             out.insert(out.end(), text.begin(), text.end());
         }
@@ -114,6 +116,7 @@ TEST_CASE("an empty context is refused where no token can stand for it") {
 
     private:
         SpecialTokens special_;
+        std::optional<std::int32_t> text_begin_;
     };
     TextChunk chunk;
     chunk.path = "f";
@@ -125,4 +128,12 @@ TEST_CASE("an empty context is refused where no token can stand for it") {
         3);
     CHECK_THROWS_WITH_AS(encode_dialogues(chunk, Bare({.start = std::nullopt}), settings),
                          doctest::Contains("f:3: a context without text"), Error);
+    // A token that begins every text begins each context, also one without text, and no label.
+    const auto begun = encode_dialogues(chunk, Bare({.start = std::nullopt}, 7), settings);
+    REQUIRE(begun.rows.size() == 3);
+    for (const EncodedRow& row : begun.rows) {
+        CHECK(begun.ids[row.source_begin] == 7);
+        CHECK(begun.ids[row.target_begin] != 7);
+    }
+    CHECK(begun.rows[2].source_end - begun.rows[2].source_begin == 1);
 }

@@ -230,6 +230,67 @@ TEST_CASE("a description of the tokenizer that was edited is refused") {
     refused(with(json::array()), {"special_tokens/ends"});
 }
 
+namespace {
+
+// A folder of a LLaMA with the tokenizer of the GPT-2, which begins texts with a token of its own.
+std::string make_llama(const ScratchFolder& scratch) {
+    const std::string made = scratch / "llama", from = "tests/golden/families/llama_groups_of_3/";
+    for (const char* name : {"config.json", "model.safetensors"})
+        write_text(made + "/" + name, read_text(from + name));
+    auto tokenizer = json::parse(read_text(folder + "/tokenizer.json"));
+    const json begin{{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}},
+        text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
+        second{{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
+    tokenizer["post_processor"] = {
+        {"type", "TemplateProcessing"},
+        {"single", {begin, text}},
+        {"pair", {begin, text, second}},
+        {"special_tokens",
+         {{"<|endoftext|>",
+           {{"id", "<|endoftext|>"}, {"ids", {319}}, {"tokens", {"<|endoftext|>"}}}}}}};
+    write_text(made + "/tokenizer.json", tokenizer.dump());
+    write_text(made + "/tokenizer_config.json",
+               R"({"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>",
+                   "tokenizer_class": "PreTrainedTokenizerFast"})");
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that share a LLaMA of transformers write the same bits as one that does not") {
+    const ScratchFolder scratch;
+    const std::string llama = make_llama(scratch), data = prepare_rows(scratch, llama);
+    const auto trained = [&](const std::string& name, int ranks, const std::string& more) {
+        run_well("lockstep multiprocessing_train --distributed-world-size " +
+                 std::to_string(ranks) + " --init-model " + llama + " -mf " + (scratch / name) +
+                 " --data " + data +
+                 " --precision fp32 --threads 1 -bs 1 -lr 0.01 --lr-scheduler none "
+                 "--max-train-steps 2 " +
+                 more);
+        return read_text(scratch / (name + "/checkpoints/step-00000002/model.safetensors"));
+    };
+    const std::string one = trained("one", 1, "--deterministic --logical-shards 3");
+    for (const int ranks : {2, 3}) {
+        const std::string id = std::to_string(ranks);
+        CHECK(trained("d" + id, ranks, "--deterministic --logical-shards 3 --zero 1") == one);
+        const std::string whole = trained("w" + id, ranks, "--zero 0");
+        for (const char* const stage : {"1", "2", "3"})
+            CHECK(trained("s" + id + stage, ranks, std::string("--zero ") + stage) == whole);
+    }
+    const auto config = json::parse(read_text(scratch / "one/config.json"));
+    CHECK(config.at("model") == "llama");
+    CHECK(config.at("n_kv_heads") == 2);
+    CHECK(read_text(scratch / "one/tokenizer.json") == read_text(llama + "/tokenizer.json"));
+    write_text(scratch / "prompt", "Speak, speak.\n");
+    const std::string reply = " --input " + (scratch / "prompt") + " --inference greedy --json";
+    CHECK(json::parse(run_well("lockstep generate -mf " + llama + reply).out).contains("reply"));
+    CHECK(json::parse(run_well("lockstep generate -mf " + (scratch / "one") + reply).out)
+              .contains("reply"));
+    refused("lockstep train --max-train-steps 1 --data " + data + " -mf " + (scratch / "x") +
+                " --init-model " + llama + " --relu-dropout 0.1",
+            {"--relu-dropout"});
+}
+
 TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
     const ScratchFolder scratch;
     const std::string data = prepare_rows(scratch);
@@ -248,7 +309,7 @@ TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
         return "lockstep train -m gpt2 --max-train-steps 1 --data " + data + " -mf " +
                (scratch / "m") + " --init-model " + copy;
     };
-    refused(changed("model_type", "llama"), {"config.json", "llama", "gpt2"});
+    refused(changed("model_type", "bert"), {"config.json", "bert", "gpt2"});
     refused(changed("activation_function", "relu"), {"config.json", "activation_function", "relu"});
     refused(changed("scale_attn_by_inverse_layer_idx", true), {"scale_attn_by_inverse_layer_idx"});
     refused(changed("tie_word_embeddings", false), {"tie_word_embeddings"});
@@ -261,7 +322,7 @@ TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
         write_text(shards + "/" + name, read_text(folder + "/" + name));
     refused("lockstep train -m gpt2 --max-train-steps 1 --data " + data + " -mf " +
                 (scratch / "m") + " --init-model " + shards,
-            {"has no model.safetensors", "max_shard_size"});
+            {"model.safetensors.index.json", "save_pretrained"});
     const std::string file =
         "{\"wte.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],"
         "\"data_offsets\":[0,4]},\"transformer.wte.weight\":"

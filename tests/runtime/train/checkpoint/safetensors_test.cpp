@@ -112,7 +112,7 @@ TEST_CASE("damaged and hostile headers are refused in one line that names the fi
         {file_with("{\"\xFF\":{}}", 0), "JSON"},
         {file_with(R"({"w":7})", 0), "lacks"},
         {file_with(R"({"w":{"dtype":"F32","shape":[2]}})", 8), "lacks"},
-        {file_with(R"({"w":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})", 4), "F16"},
+        {file_with(R"({"w":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})", 16), "F64"},
         {file_with(R"({"w":{"dtype":3,"shape":[2],"data_offsets":[0,4]}})", 4), "dtype"},
         {file_with(good, 7), "beyond the end"},
         {file_with(good, 9), "header describes"},

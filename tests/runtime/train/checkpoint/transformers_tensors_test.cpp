@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of transformers as SafetensorsFile shows them.
+#include "runtime/train/checkpoint/transformers_tensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "runtime/core/error.hpp"
+#include "runtime/core/fp16.hpp"
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "tests/support/files.hpp"
+
+using namespace lockstep;
+using train::SafetensorsFile;
+
+namespace {
+
+std::string with_header(const std::string& header, const std::string& data) {
+    const auto length = std::uint64_t{header.size()};
+    std::string bytes(sizeof length, '\0');
+    std::memcpy(bytes.data(), &length, sizeof length);
+    return bytes + header + data;
+}
+
+// Returns `count` F16 values from `first` on.
+std::string halves(int first, int count) {
+    std::string bytes;
+    for (int i = 0; i < count; ++i) {
+        const fp16 value(static_cast<float>(first + i));
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    return bytes;
+}
+
+std::string refusal(const std::string& path) {
+    try {
+        const SafetensorsFile file(path);
+    } catch (const Error& error) {
+        CHECK(std::string(error.what()).find('\n') == std::string::npos);
+        return error.what();
+    }
+    return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+const std::string layer = "model.layers.0.self_attn.";
+
+// A table and keys in one file, queries and values in another one.
+struct Shards {
+    Shards() {
+        tests::write_text(first, with_header(R"({"model.embed_tokens.weight":{"dtype":"F16",)"
+                                             R"("shape":[2,2],"data_offsets":[0,8]},")" +
+                                                 layer +
+                                                 R"(k_proj.weight":{"dtype":"F16","shape":[1,2],)"
+                                                 R"("data_offsets":[8,12]}})",
+                                             halves(0, 4) + halves(20, 2)));
+        tests::write_text(second,
+                          with_header("{\"" + layer +
+                                          R"(q_proj.weight":{"dtype":"F16","shape":[2,2],)"
+                                          R"("data_offsets":[0,8]},")" +
+                                          layer +
+                                          R"(v_proj.weight":{"dtype":"F16","shape":[1,2],)"
+                                          R"("data_offsets":[8,12]},")" +
+                                          layer +
+                                          R"(rotary_emb.inv_freq":{"dtype":"I64","shape":[1],)"
+                                          R"("data_offsets":[12,20]}})",
+                                      halves(10, 4) + halves(30, 2) + std::string(8, 'x')));
+        write_index("model-2.safetensors");
+    }
+    void write_index(const std::string& of_values) const {
+        tests::write_text(index, "{\"metadata\": {}, \"weight_map\": {" +
+                                     ("\"model.embed_tokens.weight\": \"model-1.safetensors\", \"" +
+                                      layer + "k_proj.weight\": \"model-1.safetensors\", \"") +
+                                     layer + "q_proj.weight\": \"model-2.safetensors\", \"" +
+                                     layer + "v_proj.weight\": \"" + of_values + "\"}}");
+    }
+
+    const tests::ScratchFolder folder;
+    const std::string first = folder / "model-1.safetensors",
+                      second = folder / "model-2.safetensors",
+                      index = folder / "model.safetensors.index.json";
+};
+
+}  // namespace
+
+TEST_CASE("queries, keys and values of several files are rows of one tensor, in their order") {
+    const Shards shards;
+    SafetensorsFile file(shards.index);
+    CHECK(file.tensors().size() == 2);
+    CHECK(file.buffers() == std::vector<std::string>{layer + "rotary_emb.inv_freq"});
+    const auto* qkv = file.find("decoder.layers.0.self_attention.qkv.weight");
+    REQUIRE(qkv != nullptr);
+    CHECK(qkv->shape == std::vector<std::int64_t>{4, 2});
+    const std::vector<float> wanted{10, 11, 12, 13, 20, 21, 30, 31};
+    std::vector<float> all(8);
+    file.read(*qkv, view_of(all));
+    CHECK(all == wanted);
+    for (std::size_t begin = 0; begin < 8; ++begin)
+        for (std::size_t end = begin; end <= 8; ++end) {
+            std::vector<float> some(end - begin);
+            file.read_range(*qkv, begin, view_of(some));
+            CHECK(std::equal(some.begin(), some.end(), wanted.begin() + begin));
+        }
+}
+
+TEST_CASE("an index that does not fit its files is refused in one line") {
+    const Shards shards;
+    CHECK(refusal(shards.index) == "");
+    shards.write_index("model-3.safetensors");
+    CHECK(has(refusal(shards.index), "model-3.safetensors, which is missing"));
+    shards.write_index("../model-2.safetensors");
+    CHECK(has(refusal(shards.index), "names no file for tensor"));
+    tests::write_text(shards.index, "{\"weight_map\": {\"x\": \"model-1.safetensors\"}}");
+    CHECK(has(refusal(shards.index), "tensor x is not in model-1.safetensors"));
+    for (const char* const text : {"", "[]", "{\"weight_map\": {}}", "{\"weight_map\": 3}"}) {
+        tests::write_text(shards.index, text);
+        CHECK(has(refusal(shards.index), "names no tensors"));
+    }
+    // Without the values the rows are not complete.
+    shards.write_index("model-2.safetensors");
+    tests::write_text(shards.second, tests::read_text(shards.first));
+    CHECK(has(refusal(shards.index), "two of its files hold tensor"));
+    CHECK(has(refusal(shards.first), "lacks a tensor that belongs to " + layer + "k_proj"));
+}
+
+TEST_CASE("a head beside a tied table must be a copy of it") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "model.safetensors";
+    const std::string header =
+        R"({"model.embed_tokens.weight":{"dtype":"F16","shape":[2,2],"data_offsets":[0,8]},)"
+        R"("lm_head.weight":{"dtype":"F16","shape":[2,2],"data_offsets":[8,16]}})";
+    train::ParameterTable tied, own;
+    own.add("lm_head.weight", {2, 2}, 0, train::WeightDecay::apply);
+    own.add("embeddings.weight", {2, 2}, 1, train::WeightDecay::apply);
+    tied.add("embeddings.weight", {2, 2}, 0, train::WeightDecay::apply);
+    std::vector<float> values(own.flat_size());
+    tests::write_text(path, with_header(header, halves(0, 4) + halves(5, 4)));
+    train::load_weights(path, own, view_of(values));
+    CHECK(values[0] == 5.0f);
+    CHECK_THROWS_WITH_AS(train::load_weights(path, tied, view_of(values)),
+                         doctest::Contains("lm_head.weight differs"), Error);
+    tests::write_text(path, with_header(header, halves(3, 4) + halves(3, 4)));
+    train::load_weights(path, tied, view_of(values));
+    CHECK(values[0] == 3.0f);
+}
