@@ -12,11 +12,15 @@
 
 #include "runtime/core/philox.hpp"
 #include "runtime/kernels/activation.hpp"
+#include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/dropout.hpp"
+#include "runtime/kernels/gated_activation.hpp"
+#include "runtime/kernels/head_norm.hpp"
 #include "runtime/kernels/linear.hpp"
 #include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/optimizers.hpp"
 #include "runtime/kernels/reduce.hpp"
+#include "runtime/kernels/rotary.hpp"
 #include "runtime/kernels/softmax_xent.hpp"
 
 using namespace lockstep;
@@ -169,6 +173,110 @@ void activations(CpuContext& ctx, const char* dtype, const Dropout& site) {
     });
 }
 
+// The shape of Qwen3-0.6B for so many tokens.
+constexpr std::int64_t qwen_rows = 1024, qwen_width = 1024, qwen_hidden = 3072;
+constexpr int qwen_heads = 16, qwen_kv_heads = 8, qwen_head_dim = 128;
+
+template <class T>
+void qwen_rows_of(CpuContext& ctx, const char* dtype) {
+    constexpr std::int64_t heads = std::int64_t{qwen_heads} * qwen_head_dim;
+    auto x = numbers<T>(qwen_rows * 2 * qwen_hidden, 1), y = numbers<T>(qwen_rows * qwen_hidden, 2);
+    auto gamma = numbers<T>(qwen_width, 3);
+    std::vector<float> rstd(qwen_rows * qwen_heads), dgamma(qwen_width), frequencies(64, 0.1f);
+    const Coordinates coordinates(qwen_rows);
+    const HostView<const T> weights = view_of(gamma), head_weights(gamma.data(), qwen_head_dim);
+    const auto mx = matrix(x, qwen_rows, qwen_width), my = matrix(y, qwen_rows, qwen_width);
+    const auto hx = matrix(x, qwen_rows, heads), hy = matrix(y, qwen_rows, heads);
+    const double elements = static_cast<double>(qwen_rows) * sizeof(T);
+    const HostView<float> head_gradient(dgamma.data(), qwen_head_dim);
+    report("rms norm", dtype, 2 * elements * qwen_width, "GB/s", [&] {
+        norm_forward<T>(
+            ctx,
+            {.kind = NormKind::rms, .x = mx, .gamma = weights, .y = my, .rstd = view_of(rstd)});
+    });
+    report("rms norm backward", dtype, 3 * elements * qwen_width, "GB/s", [&] {
+        norm_backward<T>(ctx, {.kind = NormKind::rms,
+                               .dy = my,
+                               .sum = mx,
+                               .rstd = view_of(rstd),
+                               .gamma = weights,
+                               .dx = my,
+                               .dgamma = view_of(dgamma),
+                               .into = Into::overwrite});
+    });
+    report("head norm", dtype, 2 * elements * heads, "GB/s", [&] {
+        head_norm_forward<T>(ctx, {1e-6f, qwen_head_dim, hx, head_weights, hy, view_of(rstd)});
+    });
+    report("head norm backward", dtype, 3 * elements * heads, "GB/s", [&] {
+        head_norm_backward<T>(ctx, {qwen_head_dim, hy, hx, view_of(rstd), head_weights, hy,
+                                    head_gradient, Into::overwrite});
+    });
+    report("rotate", dtype, 2 * elements * heads, "GB/s", [&] {
+        rotate<T>(ctx, {.positions = view_of(coordinates.positions),
+                        .frequencies = view_of(frequencies),
+                        .head_dim = qwen_head_dim,
+                        .x = hx});
+    });
+    const auto gated = matrix(x, qwen_rows, 2 * qwen_hidden),
+               up = matrix(y, qwen_rows, qwen_hidden);
+    report("gated silu", dtype, 3 * elements * qwen_hidden, "GB/s",
+           [&] { gated_activation_forward<T>(ctx, Activation::silu, gated, up); });
+    report("gated silu backward", dtype, 5 * elements * qwen_hidden, "GB/s", [&] {
+        gated_activation_backward<T>(ctx, {Activation::silu, gated, up, gated});
+    });
+}
+
+template <class T>
+void qwen_attention_of(CpuContext& ctx, const char* dtype, int kv_heads, std::int32_t window) {
+    constexpr std::int64_t width = std::int64_t{qwen_heads} * qwen_head_dim;
+    const std::int64_t kv_width = std::int64_t{kv_heads} * qwen_head_dim;
+    const AttentionShape shape{qwen_heads, qwen_head_dim, Mask::causal, kv_heads, window};
+    auto q = numbers<T>(qwen_rows * width, 1), k = numbers<T>(qwen_rows * kv_width, 2);
+    auto v = numbers<T>(qwen_rows * kv_width, 3), out = q, d_out = q, dq = q, dk = k, dv = k;
+    std::vector<float> lse(qwen_rows * qwen_heads);
+    const std::vector<std::int32_t> offsets{0, 512, 1024};
+    const std::vector<std::uint32_t> rows{0, 1};
+    const Sequences<HostSpace> sequences{view_of(offsets), view_of(offsets), view_of(rows)};
+    const auto mq = matrix(q, qwen_rows, width), mk = matrix(k, qwen_rows, kv_width);
+    const auto mv = matrix(v, qwen_rows, kv_width), mo = matrix(out, qwen_rows, width);
+    std::printf("attention, %d heads of keys, window %d\n", kv_heads, window);
+    const double flop = 4.0 * 512 * 512 / 2 * 2 * width;
+    report("attention_forward", dtype, flop, "GFLOP/s", [&] {
+        attention_forward<T>(ctx, {.shape = shape,
+                                   .sequences = sequences,
+                                   .q = mq,
+                                   .k = mk,
+                                   .v = mv,
+                                   .out = mo,
+                                   .log_sum_exp = view_of(lse)});
+    });
+    report("attention_backward", dtype, 2.5 * flop, "GFLOP/s", [&] {
+        attention_backward<T>(ctx, {.shape = shape,
+                                    .sequences = sequences,
+                                    .q = mq,
+                                    .k = mk,
+                                    .v = mv,
+                                    .out = mo,
+                                    .log_sum_exp = view_of(lse),
+                                    .d_out = matrix(d_out, qwen_rows, width),
+                                    .dq = matrix(dq, qwen_rows, width),
+                                    .dk = matrix(dk, qwen_rows, kv_width),
+                                    .dv = matrix(dv, qwen_rows, kv_width)});
+    });
+    const std::vector<std::int64_t> begin{0, 512};
+    const std::vector<std::int32_t> length{512, 512};
+    report("attention_decode", dtype, 2.0 * qwen_rows * static_cast<double>(kv_width) * sizeof(T),
+           "GB/s", [&] {
+               attention_decode<T>(ctx, {.shape = shape,
+                                         .begin = view_of(begin),
+                                         .length = view_of(length),
+                                         .q = mq.rows_from(0, 2),
+                                         .k_cache = mk,
+                                         .v_cache = mv,
+                                         .out = mo.rows_from(0, 2)});
+           });
+}
+
 template <class T>
 void losses(CpuContext& ctx, const char* dtype, std::int64_t vocabulary) {
     constexpr std::int64_t rows = 512;
@@ -249,6 +357,10 @@ void all_of(CpuContext& ctx, const char* dtype) {
     std::printf("dropout 0.1\n");
     norms<T>(ctx, dtype, Dropout{0.1f, 3, &state});
     activations<T>(ctx, dtype, Dropout{0.1f, 3, &state});
+    qwen_rows_of<T>(ctx, dtype);
+    qwen_attention_of<T>(ctx, dtype, qwen_heads, 0);
+    qwen_attention_of<T>(ctx, dtype, qwen_kv_heads, 0);
+    qwen_attention_of<T>(ctx, dtype, qwen_kv_heads, 128);
     losses<T>(ctx, dtype, 11016);
     losses<T>(ctx, dtype, 50304);
 }

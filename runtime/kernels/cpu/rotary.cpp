@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/rotary.hpp"
 
+#include <algorithm>
+
 #include "runtime/kernels/cpu/primitives/parallel.hpp"
 #include "runtime/kernels/cpu/primitives/vector_math.hpp"
 #include "runtime/kernels/rotary_checks.hpp"

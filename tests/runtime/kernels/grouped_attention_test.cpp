@@ -152,6 +152,34 @@ TEST_CASE_TEMPLATE("decoding reads the heads that are shared, and no more than t
         }
 }
 
+// One thread takes all heads that share keys; many threads take single ones.
+TEST_CASE_TEMPLATE("decoding has the same bits for any number of threads", T, float, bf16) {
+    constexpr int heads = 6, head_dim = 20, keys = 1000;
+    const AttentionShape shape = grouped(heads, 2, head_dim, Mask::causal);
+    std::vector<T> q, cache;
+    for (const double x : random_values(heads * head_dim, 1)) q.emplace_back(static_cast<float>(x));
+    for (const double x : random_values(keys * 4 * head_dim, 2))
+        cache.emplace_back(static_cast<float>(x));
+    const std::vector<std::int64_t> begin{0};
+    const std::vector<std::int32_t> length{keys};
+    const HostMatrix<const T> rows(cache.data(), keys, 4 * head_dim);
+    const auto decoded = [&](int threads) {
+        CpuContext ctx(threads);
+        std::vector<T> out(q.size());
+        kernels::attention_decode<T>(ctx, {.shape = shape,
+                                           .begin = view_of(begin),
+                                           .length = view_of(length),
+                                           .q = HostMatrix<T>(q.data(), 1, heads * head_dim),
+                                           .k_cache = rows.columns(0, 2 * head_dim),
+                                           .v_cache = rows.columns(2 * head_dim, 2 * head_dim),
+                                           .out = HostMatrix<T>(out.data(), 1, heads * head_dim)});
+        std::vector<float> bits;
+        for (const T& x : out) bits.push_back(static_cast<float>(x));
+        return bits;
+    };
+    for (const int threads : {2, 3, 8}) CHECK(decoded(threads) == decoded(1));
+}
+
 TEST_CASE_TEMPLATE("the biases of shared keys get sums over their columns", T, float, bf16) {
     CpuContext ctx(2);
     const AttentionInput in = make_input(grouped(4, 2, 8, Mask::causal), {5, 9}, {5, 9});

@@ -18,29 +18,59 @@ void fetch_ahead(const T* row, int d) {
     for (int j = 0; j < d; j += line) __builtin_prefetch(row + j);
 }
 
-// Computes one head of one query. Memory limits it, so it works row by row without blocks. k and v
-// are the head's columns of the sequence's rows.
+// So many heads of one query, which read the same keys and values.
 template <class T>
-void decode_head(const T* q, HostMatrix<const T> k, HostMatrix<const T> v, T* out, float* memory) {
-    const int d = static_cast<int>(k.cols);
-    const int keys = static_cast<int>(k.rows);
-    Carver carver(memory);
-    float* query = carver.take(d);
-    float* sum = carver.take(d);
-    float* p = carver.take(keys);
-    rows::convert(q, query, d);
-    rows::scale(query, d, 1.0f / std::sqrt(static_cast<float>(d)));
-    constexpr int rows_ahead = 6;  // the time of a read from memory is that of about six products
-    for (int j = 0; j < keys; ++j) {
-        if (j + rows_ahead < keys) fetch_ahead(k.data + (j + rows_ahead) * k.stride, d);
-        fetch_ahead(v.data + j * v.stride, d);
-        p[j] = rows::dot(k.data + j * k.stride, query, d);
+struct SharedHeads {
+    int heads;
+    const T* q;                // the heads' columns, one head after another
+    HostMatrix<const T> k, v;  // the columns and rows that they read
+    T* out;
+
+    int dim() const { return static_cast<int>(k.cols); }
+    int keys() const { return static_cast<int>(k.rows); }
+    static std::size_t floats(int heads, int dim, int keys) {
+        return heads * (2 * Carver::rounded(dim) + Carver::rounded(keys)) + Carver::rounded(heads);
     }
-    const float total = rows::exponentials(p, keys, keys, 1.0f, rows::maximum(p, keys));
-    std::fill_n(sum, d, 0.0f);
-    for (int j = 0; j < keys; ++j) rows::add_scaled(v.data + j * v.stride, p[j], sum, d);
-    rows::scale(sum, d, 1.0f / total);
-    rows::convert(sum, out, d);
+
+    // Memory limits it, so it works row by row without blocks, and reads a row once for all heads.
+    void run(float* memory) const {
+        const std::size_t row = Carver::rounded(dim()), scores = Carver::rounded(keys());
+        Carver carver(memory);
+        float* const queries = carver.take(heads * row);
+        float* const sums = carver.take(heads * row);
+        float* const p = carver.take(heads * scores);
+        float* const totals = carver.take(heads);
+        for (int h = 0; h < heads; ++h) {
+            rows::convert(q + h * dim(), queries + h * row, dim());
+            rows::scale(queries + h * row, dim(), score_scale(dim()));
+        }
+        constexpr int rows_ahead =
+            6;  // the time of a read from memory is that of about six products
+        for (int j = 0; j < keys(); ++j) {
+            if (j + rows_ahead < keys()) fetch_ahead(k.data + (j + rows_ahead) * k.stride, dim());
+            fetch_ahead(v.data + j * v.stride, dim());
+            for (int h = 0; h < heads; ++h)
+                p[h * scores + j] = rows::dot(k.data + j * k.stride, queries + h * row, dim());
+        }
+        std::fill_n(sums, heads * row, 0.0f);
+        for (int h = 0; h < heads; ++h)
+            totals[h] = rows::exponentials(p + h * scores, keys(), keys(), 1.0f,
+                                           rows::maximum(p + h * scores, keys()));
+        for (int j = 0; j < keys(); ++j)
+            for (int h = 0; h < heads; ++h)
+                rows::add_scaled(v.data + j * v.stride, p[h * scores + j], sums + h * row, dim());
+        for (int h = 0; h < heads; ++h) {
+            rows::scale(sums + h * row, dim(), 1.0f / totals[h]);
+            rows::convert(sums + h * row, out + h * dim(), dim());
+        }
+    }
+};
+
+// Returns how many heads of a query a thread takes at a time: all that share keys, unless there
+// would be too few works for the threads. No number depends on it.
+int heads_at_once(const AttentionShape& shape, std::int64_t queries, int threads) noexcept {
+    const int shared = shape.heads_per_key();
+    return queries * shape.key_heads() >= threads ? shared : 1;
 }
 
 }  // namespace
@@ -59,23 +89,26 @@ void attention_decode(CpuContext& ctx, const AttentionDecode<T, HostSpace>& o) {
         longest = std::max(longest, length[s]);
         elements += 2 * std::int64_t{length[s]} * o.q.cols;
     }
-    auto& scratch = cached<AttentionScratch>(ctx);
-    scratch.reserve(ctx.threads(), 2 * Carver::rounded(d) + Carver::rounded(longest));
     const int threads = team_of(ctx, elements);
+    const int heads = heads_at_once(o.shape, o.q.rows, threads), parts = o.shape.heads / heads;
+    auto& scratch = cached<AttentionScratch>(ctx);
+    scratch.reserve(ctx.threads(), SharedHeads<T>::floats(heads, d, longest));
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-    for (std::int64_t i = 0; i < o.q.rows * o.shape.heads; ++i) {
-        const std::int64_t s = i / o.shape.heads;
-        const int head = static_cast<int>(i % o.shape.heads);
+    for (std::int64_t i = 0; i < o.q.rows * parts; ++i) {
+        const std::int64_t s = i / parts;
+        const int head = static_cast<int>(i % parts) * heads;
         const std::int64_t c = std::int64_t{head} * d, kv = std::int64_t{o.shape.kv_head(head)} * d;
         T* to = o.out.data + s * o.out.stride + c;
         if (length[s] == 0) {
-            std::fill_n(to, d, T{});
+            std::fill_n(to, heads * d, T{});
             continue;
         }
         const std::int64_t hidden = hidden_keys(o.shape.window, length[s] - 1, 0, length[s]);
         const std::int64_t first = begin[s] + hidden, count = length[s] - hidden;
-        decode_head(o.q.data + s * o.q.stride + c, o.k_cache.columns(kv, d).rows_from(first, count),
-                    o.v_cache.columns(kv, d).rows_from(first, count), to, scratch.of_this_thread());
+        SharedHeads<T>{heads, o.q.data + s * o.q.stride + c,
+                       o.k_cache.columns(kv, d).rows_from(first, count),
+                       o.v_cache.columns(kv, d).rows_from(first, count), to}
+            .run(scratch.of_this_thread());
     }
 }
 
