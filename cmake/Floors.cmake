@@ -38,6 +38,8 @@ lockstep_floor(data
     data_patterns
     data_text
     data_bpe
+    data_tokenizer_steps
+    data_decoders
     data_tokenizer_json
     data_hdf5
     data_storage

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "data/bpe/bpe_model.hpp"
-#include "data/tokenizer_json/added_tokens.hpp"
-#include "data/tokenizer_json/decoder.hpp"
-#include "data/tokenizer_json/normalizer.hpp"
-#include "data/tokenizer_json/post_processor.hpp"
-#include "data/tokenizer_json/pre_tokenizer.hpp"
+#include "data/decoders/decoder.hpp"
 #include "data/tokenizer_json/raw_file.hpp"
 #include "data/tokenizer_json/special_tokens.hpp"
 #include "data/tokenizer_json/subword_nmt.hpp"
 #include "data/tokenizer_json/workspace_pool.hpp"
+#include "data/tokenizer_steps/added_tokens.hpp"
+#include "data/tokenizer_steps/normalizer.hpp"
+#include "data/tokenizer_steps/post_processor.hpp"
+#include "data/tokenizer_steps/pre_tokenizer.hpp"
 
 namespace lockstep::data {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/post_processor.hpp"
+#include "data/tokenizer_steps/post_processor.hpp"
 
 #include "data/bpe/vocabulary.hpp"
 #include "runtime/core/printable.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/bpe/bpe_model.hpp"
-#include "data/tokenizer_json/json_part.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
 
 namespace lockstep::data {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "data/bpe/vocabulary.hpp"
-#include "data/tokenizer_json/json_part.hpp"
-#include "data/tokenizer_json/normalizer.hpp"
-#include "data/tokenizer_json/pre_tokenizer.hpp"
-#include "data/tokenizer_json/token_trie.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
+#include "data/tokenizer_steps/normalizer.hpp"
+#include "data/tokenizer_steps/pre_tokenizer.hpp"
+#include "data/tokenizer_steps/token_trie.hpp"
 
 namespace lockstep::data {
 

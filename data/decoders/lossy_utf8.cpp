@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/lossy_utf8.hpp"
+#include "data/decoders/lossy_utf8.hpp"
 
 #include <algorithm>
 

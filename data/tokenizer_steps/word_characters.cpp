@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/word_characters.hpp"
+#include "data/tokenizer_steps/word_characters.hpp"
 
 #include <algorithm>
 #include <span>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/patterns/split_pattern.hpp"
-#include "data/tokenizer_json/json_part.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
 
 namespace lockstep::data {
 

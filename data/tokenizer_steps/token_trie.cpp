@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/token_trie.hpp"
+#include "data/tokenizer_steps/token_trie.hpp"
 
 namespace lockstep::data {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "data/tokenizer_json/pre_tokenizer.hpp"
+#include "data/tokenizer_steps/pre_tokenizer.hpp"
 
 namespace lockstep::data {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/pre_tokenizer.hpp"
+#include "data/tokenizer_steps/pre_tokenizer.hpp"
 
 #include <utility>
 
 #include "data/bpe/byte_alphabet.hpp"
 #include "data/patterns/unicode_classes.hpp"
 #include "data/text/unicode.hpp"
-#include "data/tokenizer_json/metaspace.hpp"
-#include "data/tokenizer_json/split_behavior.hpp"
+#include "data/tokenizer_steps/metaspace.hpp"
+#include "data/tokenizer_steps/split_behavior.hpp"
 
 namespace lockstep::data {
 namespace {

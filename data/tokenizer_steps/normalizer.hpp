@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "data/tokenizer_json/json_part.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
 
 namespace lockstep::data {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/json_part.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/metaspace.hpp"
+#include "data/tokenizer_steps/metaspace.hpp"
 
 #include <utility>
 
 #include "data/text/unicode.hpp"
-#include "data/tokenizer_json/split_behavior.hpp"
+#include "data/tokenizer_steps/split_behavior.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::data {

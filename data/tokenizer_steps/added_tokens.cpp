@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/added_tokens.hpp"
+#include "data/tokenizer_steps/added_tokens.hpp"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "data/tokenizer_json/word_characters.hpp"
+#include "data/tokenizer_steps/word_characters.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::data {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/tokenizer_json/json_part.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
 
 namespace lockstep::data {
 
@@ -33,9 +33,5 @@ struct DecoderPart {
 // Makes the decoder that a file describes. Throws a data error that names a type or a member that
 // is not supported.
 DecoderPart make_decoder(const JsonPart& part);
-
-// Returns the bytes that a piece of a byte-level vocabulary stands for. A piece with other
-// characters, such as an added token, stands for itself.
-std::string bytes_of_piece(std::string_view piece);
 
 }  // namespace lockstep::data

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/normalizer.hpp"
+#include "data/tokenizer_steps/normalizer.hpp"
 
 #include <cstddef>
 #include <utility>
@@ -7,7 +7,7 @@
 
 #include "data/patterns/nfc.hpp"
 #include "data/text/unicode.hpp"
-#include "data/tokenizer_json/found_parts.hpp"
+#include "data/tokenizer_steps/found_parts.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::data {

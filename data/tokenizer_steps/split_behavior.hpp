@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "data/tokenizer_json/found_parts.hpp"
-#include "data/tokenizer_json/pre_tokenizer.hpp"
+#include "data/tokenizer_steps/found_parts.hpp"
+#include "data/tokenizer_steps/pre_tokenizer.hpp"
 
 namespace lockstep::data {
 

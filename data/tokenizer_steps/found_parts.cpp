@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/found_parts.hpp"
+#include "data/tokenizer_steps/found_parts.hpp"
 
 #include <algorithm>
 #include <utility>

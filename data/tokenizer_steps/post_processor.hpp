@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "data/tokenizer_json/json_part.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
 
 namespace lockstep::data {
 

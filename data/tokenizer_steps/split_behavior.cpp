@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer_json/split_behavior.hpp"
+#include "data/tokenizer_steps/split_behavior.hpp"
 
 #include <algorithm>
 #include <iterator>
