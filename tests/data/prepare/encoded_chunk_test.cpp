@@ -126,3 +126,15 @@ TEST_CASE("an empty context is refused where no token can stand for it") {
     CHECK_THROWS_WITH_AS(encode_dialogues(chunk, Bare({.start = std::nullopt}), settings),
                          doctest::Contains("f:3: a context without text"), Error);
 }
+
+TEST_CASE("nobody's words before the first answer are no part of later contexts") {
+    EncodeSettings settings;
+    settings.read.format = TextFormat::messages;
+    const std::string talk =
+        R"({"messages":[{"role":"assistant","content":"a"},{"role":"user","content":"b"},)"
+        R"({"role":"assistant","content":"c"}]})";
+    settings.read.texts = Texts::as_written;
+    CHECK(rows(encode(talk, settings)) == ">a a/b>c ");
+    settings.read.history_size = 2;
+    CHECK(rows(encode(talk, settings)) == ">a a/b>c ");
+}
