@@ -24,6 +24,7 @@ AddedToken read_token(const JsonPart& part) {
                      .rstrip = part.flag("rstrip").value_or(false),
                      .normalized = part.flag("normalized").value_or(true),
                      .special = part.flag("special").value_or(false),
+                     .in_texts = true,
                      .decoded = {}};
     if (token.content.empty()) part.refuse("\"content\" is empty");
     return token;
@@ -59,6 +60,10 @@ void AddedTokens::check_ids(const JsonPart& file, const Vocabulary& vocabulary) 
     }
 }
 
+void AddedTokens::leave_out_of_texts(const std::vector<std::int32_t>& ids) {
+    for (const std::int32_t id : ids) tokens_[by_id_.at(id)].in_texts = false;
+}
+
 void AddedTokens::read_normalized(const Normalizer* normalizer) {
     for (const bool special : {true, false}) {
         for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -66,6 +71,7 @@ void AddedTokens::read_normalized(const Normalizer* normalizer) {
             if (token.special != special) continue;
             token.decoded = token.content;
             if (token.normalized && normalizer != nullptr) normalizer->normalize(token.decoded);
+            if (!token.in_texts) continue;
             (token.normalized ? normalized_ : given_)
                 .add(token.decoded, static_cast<std::int32_t>(i));
         }

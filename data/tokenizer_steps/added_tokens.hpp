@@ -24,6 +24,7 @@ struct AddedToken {
     bool rstrip = false;       // takes white space behind it
     bool normalized = false;   // is found in the normalized text
     bool special = false;      // is no text: decoding may leave it out
+    bool in_texts = true;      // is found in texts at all
     std::string decoded;       // what it is in decoded texts: normalized if it is found so
 };
 
@@ -46,6 +47,8 @@ public:
     // others have the ids that follow.
     AddedTokens(const JsonPart& file, const Vocabulary& vocabulary);
 
+    // Takes the tokens with these ids for text wherever their contents stand.
+    void leave_out_of_texts(const std::vector<std::int32_t>& ids);
     // Changes what is searched for in normalized texts as the normalizer changes texts.
     void read_normalized(const Normalizer* normalizer);
 

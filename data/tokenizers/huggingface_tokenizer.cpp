@@ -51,6 +51,12 @@ SpecialTokens special_tokens_in(const std::string& folder, const PretrainedToken
     return special;
 }
 
+// No row of prepared data has the token that fills up.
+SpecialTokens without_pad(SpecialTokens special) {
+    special.null.reset();
+    return special;
+}
+
 // Refuses a description that names ids which the files do not have.
 void require_known(const std::string& folder, const SpecialTokens& special, std::int32_t tokens) {
     std::vector<std::int32_t> ids = special.ends;
@@ -72,7 +78,8 @@ HuggingfaceTokenizer::HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> 
       special_(std::move(special)),
       model_type_(std::move(model_type)),
       files_(std::move(files)),
-      hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))) {}
+      hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))),
+      meaning_(hash64(hex(engine_->meaning()) + dump_json(to_json(without_pad(special_))))) {}
 
 HuggingfaceTokenizer::~HuggingfaceTokenizer() = default;
 
