@@ -45,6 +45,7 @@ lockstep_floor(data
     data_storage
     data_writing
     data_tokenizers
+    data_tokenizer_training
     data_batching
     data_loading
     data_splits
