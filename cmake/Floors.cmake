@@ -38,11 +38,14 @@ lockstep_floor(data
     data_patterns
     data_text
     data_bpe
+    data_tokenizer_steps
+    data_decoders
     data_tokenizer_json
     data_hdf5
     data_storage
     data_writing
     data_tokenizers
+    data_tokenizer_training
     data_batching
     data_loading
     data_splits

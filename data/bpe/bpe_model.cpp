@@ -27,8 +27,9 @@ std::string fallback_piece(unsigned byte) {
 }
 
 std::vector<Merge> merges_by_id(const Vocabulary& vocabulary,
-                                const std::vector<MergePieces>& merges, const std::string& prefix,
+                                const std::vector<MergePieces>& merges, const BpeOptions& options,
                                 const std::string& origin) {
+    const std::string& prefix = options.continuing_prefix;
     std::vector<Merge> by_id;
     by_id.reserve(merges.size());
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
@@ -43,7 +44,9 @@ std::vector<Merge> merges_by_id(const Vocabulary& vocabulary,
                                              "', which the vocabulary does not have");
         };
         const std::string rest = right.size() < prefix.size() ? "" : right.substr(prefix.size());
-        by_id.push_back({id(left), id(right), id(left + rest), static_cast<std::uint32_t>(rank)});
+        by_id.push_back({id(left), id(right), id(left + rest),
+                         options.merge_ranks.empty() ? static_cast<std::uint32_t>(rank)
+                                                     : options.merge_ranks[rank]});
     }
     return by_id;
 }
@@ -57,7 +60,7 @@ bool is_one_character(std::string_view piece) noexcept {
 BpeModel::BpeModel(const Vocabulary& vocabulary, const std::vector<MergePieces>& merges,
                    BpeOptions options, const std::string& origin)
     : vocabulary_(vocabulary), options_(std::move(options)) {
-    const auto by_id = merges_by_id(vocabulary, merges, options_.continuing_prefix, origin);
+    const auto by_id = merges_by_id(vocabulary, merges, options_, origin);
     merges_ = MergeTable(by_id);
     if (!options_.unknown_token.empty()) {
         unknown_ = vocabulary.find(options_.unknown_token);

@@ -30,6 +30,7 @@ struct BpeOptions {
     bool byte_fallback = false;              // the bytes of an unknown character are <0xNN>
     bool ignore_merges = false;              // a piece in the vocabulary is one token
     std::vector<std::int32_t> never_pieces;  // ids that ignore_merges must not find
+    std::vector<std::uint32_t> merge_ranks;  // of the merges; empty: they are in their order
 };
 
 using MergePieces = std::pair<std::string, std::string>;

@@ -56,7 +56,7 @@ public:
 
     void turn(std::string_view text, std::span<const std::string_view> labels,
               const SourceLine& source_line) override {
-        append(text, source_line);
+        if (!is_silence(text)) append(text, source_line);
         if (labels.empty()) return;
         if (settings_.read.history_size <= 0 && utterances_.size() > 2 * longest_episode_turns)
             throw_bad_text(source_line,
@@ -78,6 +78,11 @@ public:
     }
 
 private:
+    // Nobody spoke before the first answer.
+    bool is_silence(std::string_view text) const {
+        return settings_.read.texts == Texts::as_written && text.empty() && utterances_.empty();
+    }
+
     void append(std::string_view text, const SourceLine& source_line) {
         if (!utterances_.empty())
             out_.ids.insert(out_.ids.end(), delimiter_.begin(), delimiter_.end());
@@ -97,6 +102,7 @@ private:
     }
 
     std::size_t context_begin() const {
+        if (utterances_.empty()) return out_.ids.size();
         const auto kept = static_cast<std::size_t>(settings_.read.history_size);
         const bool all = settings_.read.history_size <= 0 || kept >= utterances_.size();
         return all ? utterances_.front() : utterances_[utterances_.size() - kept];

@@ -81,6 +81,12 @@ std::string options_record(const PrepareOptions& options, const UnitSplit* units
         json["sentencepiece_model"] = name(tokenizer.sentencepiece_model);
         json["vocab_size"] = tokenizer.vocab_size;
         json["sample_sentences"] = tokenizer.sample_sentences;
+    } else if (tokenizer.kind == TokenizerKind::byte_level_bpe) {
+        json["tokenizer"] = "bytelevelbpe";
+        json["vocab_size"] = tokenizer.vocab_size;
+        json["min_frequency"] = tokenizer.dictionary.min_freq;
+    } else if (tokenizer.kind == TokenizerKind::characters) {
+        json["tokenizer"] = "char";
     }
     // Paths may have any bytes but JSON is UTF-8, so invalid bytes are replaced.
     return dump_json(json);

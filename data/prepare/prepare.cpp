@@ -252,6 +252,9 @@ PrepareReport prepare(const PrepareOptions& given, Log& log) {
     check_options(given);
     PrepareOptions options = given;
     options.tokenizer = with_kept_tokenizer(given.tokenizer, log);
+    const bool parlais = options.tokenizer.kind == TokenizerKind::re ||
+                         options.tokenizer.kind == TokenizerKind::sentencepiece;
+    options.read.texts = parlais ? Texts::parlais : Texts::as_written;
     // The names are checked before any work, so that a wrong one is reported at once.
     const std::vector<SplitFiles> given_files = files_of(options);
     warn_of_equal_files({options.inputs, options.valid, options.test}, log);

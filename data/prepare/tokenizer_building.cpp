@@ -8,10 +8,13 @@
 #include "data/text/fields.hpp"
 #include "data/text/plain_text.hpp"
 #include "data/text/read_progress.hpp"
+#include "data/tokenizer_training/new_tokenizer.hpp"
+#include "data/tokenizer_training/text_counts.hpp"
 #include "data/tokenizers/dictionary_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_tokenizer.hpp"
 #include "data/tokenizers/sentencepiece_training.hpp"
 #include "data/tokenizers/token_counts.hpp"
+#include "runtime/core/error.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -139,6 +142,74 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainingText& training) {
     return tokenizer;
 }
 
+// Counts what Counter finds in the text, a table for each worker.
+template <class Counter>
+std::vector<TokenCount> counted(const TrainingText& training, const std::string& what) {
+    UnitReader reader = training.open();
+    ReadProgress progress(training.log, what, reader.total_bytes());
+    std::vector<Counter> counters(static_cast<std::size_t>(training.threads));
+    OrderedPipeline<UnitChunk, ReadTexts>::run(
+        training.threads, [&](UnitChunk& chunk) { return reader.next(chunk); },
+        [&](int worker, UnitChunk& chunk) {
+            Counter& own = counters[static_cast<std::size_t>(worker)];
+            ReadTexts read{.file_bytes = chunk.text.file_bytes, .texts = {}, .warnings = {}};
+            training.for_each_text(std::move(chunk), read.warnings,
+                                   [&](std::string_view text) { own.add(text); });
+            return read;
+        },
+        [&](const ReadTexts& read) {
+            training.warnings.append(read.warnings);
+            progress.add(read.file_bytes);
+        });
+    progress.finish();
+    if (training.options.read.format != TextFormat::text)
+        counters.front().add(training.options.read.delimiter);
+    std::vector<TokenCounts*> tables;
+    for (Counter& counter : counters) tables.push_back(&counter.counts());
+    return sum_of(tables);
+}
+
+// The folder keeps the files until the tokenizer is saved there.
+std::unique_ptr<Tokenizer> make_characters(const TrainingText& training,
+                                           const std::string& folder) {
+    const auto characters = counted<CharacterCounter>(training, "counting characters");
+    write_character_tokenizer(folder, characters);
+    return open_tokenizer(folder);
+}
+
+std::unique_ptr<Tokenizer> train_byte_level(const TrainingText& training,
+                                            const std::string& folder) {
+    const TokenizerOptions& wanted = training.options.tokenizer;
+    require_byte_level_size(wanted.vocab_size);
+    const auto words = counted<WordCounter>(training, "counting words");
+    training.log.info("training byte-level BPE on " + std::to_string(words.size()) +
+                      " different words");
+    const std::int32_t tokens =
+        write_byte_level_bpe(folder, words, wanted.vocab_size, wanted.dictionary.min_freq);
+    if (tokens < wanted.vocab_size)
+        training.log.info("byte-level BPE made " + std::to_string(tokens) +
+                          " tokens, not the --vocab-size of " + std::to_string(wanted.vocab_size) +
+                          ": the text has no more that occur often enough");
+    return open_tokenizer(folder);
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainingText& training,
+                                          const std::string& scratch) {
+    switch (training.options.tokenizer.kind) {
+        case TokenizerKind::re:
+            return count_dictionary(training, scratch);
+        case TokenizerKind::sentencepiece:
+            return train_pieces(training);
+        case TokenizerKind::characters:
+            return make_characters(training, scratch);
+        case TokenizerKind::byte_level_bpe:
+            return train_byte_level(training, scratch);
+        case TokenizerKind::huggingface:
+            break;
+    }
+    throw Error(ErrorKind::contract, "a tokenizer that exists is not made");
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options,
@@ -148,8 +219,7 @@ std::unique_ptr<Tokenizer> build_tokenizer(const PrepareOptions& options,
     const TrainingText training{options, division, threads, warnings, log};
     const TokenizerOptions& wanted = options.tokenizer;
     const bool words = wanted.kind == TokenizerKind::re;
-    if (wanted.dict_file.empty())
-        return words ? count_dictionary(training, scratch) : train_pieces(training);
+    if (wanted.dict_file.empty()) return make_tokenizer(training, scratch);
     if (wanted.kind == TokenizerKind::huggingface) return open_tokenizer(wanted.dict_file);
     if (words)
         return std::make_unique<DictionaryTokenizer>(

@@ -15,6 +15,7 @@ inline constexpr std::array foreign_tokenizer_files{"tokenizer.json",
                                                     "added_tokens.json",
                                                     "vocab.json",
                                                     "merges.txt",
+                                                    "tokenizer.model",
                                                     "chat_template.jinja",
                                                     "generation_config.json"};
 

@@ -24,9 +24,9 @@ const Json& member(const Json& object, const char* key, const SourceLine& source
     return *found;
 }
 
-std::vector<std::string_view> utterances(const Json& conversation, Warnings& warnings,
+std::vector<std::string_view> utterances(const Json& conversation, Texts form, Warnings& warnings,
                                          const SourceLine& source_line) {
-    std::vector<std::string_view> texts = {"__SILENCE__"};
+    std::vector<std::string_view> texts = {silence(form)};
     for (const Json& exchange : member(conversation, "dialog", source_line)) {
         for (const Json& turn : exchange) {
             const auto id = turn.find("id");
@@ -34,7 +34,7 @@ std::vector<std::string_view> utterances(const Json& conversation, Warnings& war
                 warnings.add("turns with the id 'context' are left out, as in ParlAI", source_line);
                 continue;
             }
-            texts.push_back(text_of(member(turn, "text", source_line), source_line));
+            texts.push_back(text_of(member(turn, "text", source_line), form, source_line));
             warn_of_members(turn, members_of_turn,
                             "the member @ of a turn is unknown and is left out", warnings,
                             source_line);
@@ -51,12 +51,13 @@ void emit(const std::vector<std::string_view>& texts, std::size_t first,
     }
 }
 
-void read_conversation(const Json& conversation, LabelTurns label_turns, Warnings& warnings,
+void read_conversation(const Json& conversation, const ReadOptions& options, Warnings& warnings,
                        const SourceLine& source_line, CheckedTurns& turns) {
+    const LabelTurns label_turns = options.label_turns;
     if (conversation.is_object() && conversation.contains("messages") &&
         !conversation.contains("dialog"))
         throw_bad_text(source_line, "a conversation of \"messages\"; say --format messages");
-    const auto texts = utterances(conversation, warnings, source_line);
+    const auto texts = utterances(conversation, options.texts, warnings, source_line);
     std::vector<std::string_view> known(members_of_origin().begin(), members_of_origin().end());
     known.push_back("dialog");
     warn_of_members(conversation, known, "the member @ of a line is unknown and is left out",
@@ -71,10 +72,10 @@ void read_conversation(const Json& conversation, LabelTurns label_turns, Warning
 
 }  // namespace
 
-void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
+void read_conversations(const TextChunk& chunk, const ReadOptions& options, Warnings& warnings,
                         CheckedTurns& turns) {
     for_each_json_line(chunk, form, [&](const Json& conversation, const SourceLine& source_line) {
-        read_conversation(conversation, label_turns, warnings, source_line, turns);
+        read_conversation(conversation, options, warnings, source_line, turns);
     });
 }
 

@@ -6,9 +6,9 @@
 namespace lockstep::data {
 
 // Reads ParlAI's conversations: one JSON object per line, {"dialog": [[{"id": ..., "text": ...},
-// ...], ...]}. A __SILENCE__ precedes the first turn, so that the turns of either speaker can be
+// ...], ...]}. A silence precedes the first turn, so that the turns of either speaker can be
 // labels.
-void read_conversations(const TextChunk& chunk, LabelTurns label_turns, Warnings& warnings,
+void read_conversations(const TextChunk& chunk, const ReadOptions& options, Warnings& warnings,
                         CheckedTurns& turns);
 
 }  // namespace lockstep::data

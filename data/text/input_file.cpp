@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "data/text/git_lfs.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/unique_handle.hpp"
 
@@ -35,6 +36,7 @@ public:
         : path_(path), file_(std::fopen(path.c_str(), "rbe")), buffer_(buffer_bytes) {
         if (!file_) throw_errno("cannot read", path_);
         fill();
+        refuse_lfs_pointer(path_, {reinterpret_cast<const char*>(buffer_.data()), left_});
         if (begins_part()) begin_part();
     }
     ~Source() { ::inflateEnd(&stream_); }

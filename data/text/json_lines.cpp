@@ -59,11 +59,15 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
     });
 }
 
-std::string_view text_of(const nlohmann::json& string, const SourceLine& source_line) {
+std::string_view text_of(const nlohmann::json& string, Texts texts, const SourceLine& source_line) {
     const auto& text = string.get_ref<const std::string&>();
     if (text.find('\0') != std::string::npos)
         throw_bad_text(source_line, "a NUL character (\\u0000); text has none: take it out");
-    return stripped(text);
+    return texts == Texts::parlais ? stripped(text) : text;
+}
+
+std::string_view silence(Texts texts) noexcept {
+    return texts == Texts::parlais ? "__SILENCE__" : "";
 }
 
 void warn_of_members(const nlohmann::json& object, std::span<const std::string_view> known,

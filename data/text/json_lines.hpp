@@ -17,9 +17,12 @@ namespace lockstep::data {
 void for_each_json_line(const TextChunk& chunk, std::string_view form,
                         const std::function<void(const nlohmann::json&, const SourceLine&)>& read);
 
-// Returns the string without spaces at both ends. Throws a data error for a NUL character
+// Returns the string, with or without spaces at both ends. Throws a data error for a NUL character
 // (`\u0000`), and nlohmann's error if the value is not a string.
-std::string_view text_of(const nlohmann::json& string, const SourceLine& source_line);
+std::string_view text_of(const nlohmann::json& string, Texts texts, const SourceLine& source_line);
+
+// Returns the text before an answer to nothing.
+std::string_view silence(Texts texts) noexcept;
 
 // Adds the warning `what` for the name of each member that is not `known` and holds something.
 void warn_of_members(const nlohmann::json& object, std::span<const std::string_view> known,

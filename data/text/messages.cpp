@@ -28,8 +28,8 @@ constexpr std::array<std::string_view, 5> members_of_message = {"role", "content
 // Turns a conversation's messages into turns of a text and its label.
 class Turns {
 public:
-    Turns(CheckedTurns& turns, const SourceLine& source_line)
-        : turns_(turns), source_line_(source_line) {
+    Turns(CheckedTurns& turns, Texts form, const SourceLine& source_line)
+        : turns_(turns), form_(form), source_line_(source_line) {
         turns.begin_conversation(source_line);
         turns.begin_episode();
     }
@@ -48,7 +48,7 @@ public:
     void flush() {
         const std::string_view label = label_, text = text_;
         if (has_label_)
-            turns_.turn(has_text_ ? text : "__SILENCE__", {&label, 1}, source_line_);
+            turns_.turn(has_text_ ? text : silence(form_), {&label, 1}, source_line_);
         else if (has_text_)
             turns_.turn(text, {}, source_line_);
         label_.clear();
@@ -57,6 +57,7 @@ public:
 
 private:
     CheckedTurns& turns_;
+    const Texts form_;
     const SourceLine& source_line_;
     std::string text_, label_;
     bool has_text_ = false, has_label_ = false;
@@ -82,7 +83,7 @@ public:
         const Json* role = find("role");
         if (role == nullptr) refuse("has no 'role'");
         if (!role->is_string()) refuse("has a 'role' that is no text");
-        return text_of(*role, source_line_);
+        return text_of(*role, Texts::parlais, source_line_);
     }
     bool has_weight_zero() const {
         const Json* weight = find("weight");
@@ -109,11 +110,11 @@ const Json* text_part(const Json& part, const Message& message) {
 
 // Returns a message's text or the texts of its parts. Returns nothing if it has none, as in a tool
 // call.
-std::optional<std::string> content_of(const Message& message, Warnings& warnings,
+std::optional<std::string> content_of(const Message& message, Texts form, Warnings& warnings,
                                       const SourceLine& source_line) {
     const Json* content = message.find("content");
     if (content == nullptr) return std::nullopt;
-    if (content->is_string()) return std::string(text_of(*content, source_line));
+    if (content->is_string()) return std::string(text_of(*content, form, source_line));
     if (!content->is_array())
         message.refuse("has a 'content' that is neither a text nor a list of parts");
     std::optional<std::string> all;
@@ -123,14 +124,14 @@ std::optional<std::string> content_of(const Message& message, Warnings& warnings
             warnings.add("parts of messages that are no text are left out", source_line);
             continue;
         }
-        const std::string_view text = text_of(*found, source_line);
+        const std::string_view text = text_of(*found, form, source_line);
         all = all ? *all + '\n' + std::string(text) : std::string(text);
     }
     return all;
 }
 
-void read_message(const Message& message, Warnings& warnings, const SourceLine& source_line,
-                  Turns& turns) {
+void read_message(const Message& message, Texts form, Warnings& warnings,
+                  const SourceLine& source_line, Turns& turns) {
     const std::string_view role = message.role();
     const bool context =
         std::find(context_roles.begin(), context_roles.end(), role) != context_roles.end();
@@ -138,7 +139,7 @@ void read_message(const Message& message, Warnings& warnings, const SourceLine& 
         throw_bad_text(source_line,
                        "a message of the role " + in_quotes(role) +
                            "; roles are system, developer, user, assistant, tool, function");
-    const auto text = content_of(message, warnings, source_line);
+    const auto text = content_of(message, form, warnings, source_line);
     warn_of_members(message.json(), members_of_message,
                     "the member @ of a message is unknown and is left out", warnings, source_line);
     const bool untrained = message.has_weight_zero();
@@ -150,7 +151,7 @@ void read_message(const Message& message, Warnings& warnings, const SourceLine& 
         turns.reply(*text);
 }
 
-void read_line(const Json& line, Warnings& warnings, const SourceLine& source_line,
+void read_line(const Json& line, Texts form, Warnings& warnings, const SourceLine& source_line,
                CheckedTurns& checked) {
     if (line.is_object() && line.contains("dialog"))
         throw_bad_text(source_line, "a conversation in ParlAI's form; say --format jsonl");
@@ -164,19 +165,19 @@ void read_line(const Json& line, Warnings& warnings, const SourceLine& source_li
     known.push_back("messages");
     warn_of_members(line, known, "the member @ of a line is unknown and is left out", warnings,
                     source_line);
-    Turns turns(checked, source_line);
+    Turns turns(checked, form, source_line);
     std::size_t number = 0;
     for (const Json& message : messages)
-        read_message({message, ++number, source_line}, warnings, source_line, turns);
+        read_message({message, ++number, source_line}, form, warnings, source_line, turns);
     turns.flush();
 }
 
 }  // namespace
 
-void read_messages(const TextChunk& chunk, Warnings& warnings, CheckedTurns& turns) {
+void read_messages(const TextChunk& chunk, Texts form, Warnings& warnings, CheckedTurns& turns) {
     for_each_json_line(chunk, form_of_messages,
                        [&](const Json& line, const SourceLine& source_line) {
-                           read_line(line, warnings, source_line, turns);
+                           read_line(line, form, warnings, source_line, turns);
                        });
 }
 

@@ -20,9 +20,9 @@ void read_lines(const TextChunk& chunk, const ReadOptions& options, Warnings& wa
         case TextFormat::fbdialog:
             return read_fbdialog(chunk, warnings, turns);
         case TextFormat::jsonl:
-            return read_conversations(chunk, options.label_turns, warnings, turns);
+            return read_conversations(chunk, options, warnings, turns);
         case TextFormat::messages:
-            return read_messages(chunk, warnings, turns);
+            return read_messages(chunk, options.texts, warnings, turns);
         case TextFormat::text:
             break;
     }

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "data/patterns/utf8.hpp"
+
 // Reproduces Python's `re` classes and `str.lower` (Python 3.11, Unicode 14) on UTF-8.
 namespace lockstep::data::unicode {
 
@@ -20,7 +22,7 @@ struct Decoded {
 
 // Returns the code point at the beginning of `text`, which must not be empty.
 Decoded decode(std::string_view text) noexcept;
-void append(char32_t code_point, std::string& out);
+using utf8::append;
 
 bool is_ascii(std::string_view text) noexcept;
 // Returns the offset of the first byte that is not UTF-8; text.size() if there is none.

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "data/tokenizer_json/described_tokens.hpp"
+#include "data/tokenizer_json/model_file.hpp"
 #include "data/tokenizer_json/plain_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
@@ -21,13 +23,8 @@ bool is_own(const std::string& path) {
     return json.is_object() && json.contains("tokenizer") && !json.contains("model");
 }
 
-[[noreturn]] void refuse_folder(const std::string& folder) {
-    const bool has_model = path_exists(folder + "/tokenizer.model");
-    throw Error(ErrorKind::data,
-                folder + ": has no tokenizer" +
-                    (has_model ? " but tokenizer.model, which is not read yet; let transformers "
-                                 "load and save the tokenizer, which writes tokenizer.json"
-                               : "; expected tokenizer.json, or vocab.json and merges.txt"));
+bool has_plain_files(const std::string& folder) {
+    return path_exists(folder + "/vocab.json") && path_exists(folder + "/merges.txt");
 }
 
 }  // namespace
@@ -35,21 +32,29 @@ bool is_own(const std::string& path) {
 FolderTokenizer tokenizer_in(const std::string& folder) {
     const std::string path = folder + "/tokenizer.json";
     if (path_exists(path)) return is_own(path) ? FolderTokenizer::own : FolderTokenizer::pretrained;
-    const bool plain = path_exists(folder + "/vocab.json") && path_exists(folder + "/merges.txt");
-    return plain ? FolderTokenizer::pretrained : FolderTokenizer::none;
+    const bool readable = has_plain_files(folder) || path_exists(folder + "/tokenizer.model");
+    return readable ? FolderTokenizer::pretrained : FolderTokenizer::none;
 }
 
 std::unique_ptr<PretrainedTokenizer> open_pretrained_tokenizer(const std::string& folder,
                                                                const std::string& model_type) {
-    if (tokenizer_in(folder) != FolderTokenizer::pretrained) refuse_folder(folder);
-    const TokenizerFacts facts = read_tokenizer_facts(folder, model_type);
+    if (tokenizer_in(folder) != FolderTokenizer::pretrained)
+        throw Error(ErrorKind::data, folder +
+                                         ": has no tokenizer; expected tokenizer.json, "
+                                         "or vocab.json and merges.txt, or tokenizer.model");
+    TokenizerFacts facts = read_tokenizer_facts(folder, model_type);
     const std::string path = folder + "/tokenizer.json";
-    if (path_exists(path))
-        return std::make_unique<PretrainedTokenizer>(parse_tokenizer_file(path, read_file(path)),
-                                                     facts);
-    const auto rules =
-        kind_of(facts) == "blenderbot-small" ? WordRules::subword_nmt : WordRules::by_file;
-    return std::make_unique<PretrainedTokenizer>(read_plain_files(facts), facts, rules);
+    const bool has_json = path_exists(path);
+    if (!has_json && !has_plain_files(folder)) {
+        const RawTokenizerFile file = read_model_file(facts);
+        return std::make_unique<PretrainedTokenizer>(file, facts);
+    }
+    RawTokenizerFile file =
+        has_json ? parse_tokenizer_file(path, read_file(path)) : read_plain_files(facts);
+    add_described_tokens(folder, file);
+    const bool subword_nmt = !has_json && kind_of(facts) == "blenderbot-small";
+    return std::make_unique<PretrainedTokenizer>(
+        file, facts, subword_nmt ? WordRules::subword_nmt : WordRules::by_file);
 }
 
 }  // namespace lockstep::data

@@ -13,8 +13,9 @@ namespace lockstep::data {
 enum class FolderTokenizer { pretrained, own, none };
 FolderTokenizer tokenizer_in(const std::string& folder);
 
-// Opens the tokenizer of a Hugging Face model: tokenizer.json, or else vocab.json with merges.txt;
-// the names of special tokens are in other files beside them. Throws a data error that names the
+// Opens the tokenizer of a Hugging Face model: tokenizer.json, or else vocab.json with merges.txt,
+// or else tokenizer.model; the names of special tokens, and more tokens, are in other files beside
+// them. Throws a data error that names the
 // file and what is wrong with it, or what the folder lacks. `model_type` is that of the model,
 // where its config.json is not beside them: it decides what the other files leave open.
 std::unique_ptr<PretrainedTokenizer> open_pretrained_tokenizer(const std::string& folder,

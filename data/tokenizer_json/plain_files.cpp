@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "data/text/git_lfs.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
@@ -21,6 +22,7 @@ constexpr const char* qwen2_pattern =
 
 void read_merges(RawTokenizerFile& file, const std::string& path) {
     const std::string text = read_file(path);
+    refuse_lfs_pointer(path, text);
     std::size_t number = 0;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());

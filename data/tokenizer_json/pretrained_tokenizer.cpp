@@ -43,7 +43,8 @@ BpeOptions read_bpe(const JsonPart& model) {
             .fuse_unknown = model.flag("fuse_unk").value_or(false),
             .byte_fallback = model.flag("byte_fallback").value_or(false),
             .ignore_merges = model.flag("ignore_merges").value_or(false),
-            .never_pieces = {}};
+            .never_pieces = {},
+            .merge_ranks = {}};
 }
 
 }  // namespace
@@ -56,6 +57,7 @@ PretrainedTokenizer::PretrainedTokenizer(const RawTokenizerFile& file, const Tok
     BpeOptions options = read_bpe(root.member("model"));
     read_vocabulary(file);
     added_ = AddedTokens(root, vocabulary_);
+    added_.leave_out_of_texts(file.not_in_texts);
     normalizer_ = make_normalizer(root.member("normalizer"));
     added_.read_normalized(normalizer_.get());
     pre_tokenizers_ = make_pre_tokenizers(root.member("pre_tokenizer"));
@@ -67,6 +69,7 @@ PretrainedTokenizer::PretrainedTokenizer(const RawTokenizerFile& file, const Tok
     read_special_tokens(file, facts);
     if (rules == WordRules::by_file) {
         options.symbols = pre_tokenizers_.symbols;
+        options.merge_ranks = file.merge_ranks;
         for (const AddedToken& token : added_.all())
             if (token.special) options.never_pieces.push_back(token.id);
         model_ =
@@ -77,7 +80,8 @@ PretrainedTokenizer::PretrainedTokenizer(const RawTokenizerFile& file, const Tok
         subword_nmt_ = std::make_unique<SubwordNmt>(vocabulary_, file.merges, *special_.unknown);
         decoder_ = {std::make_unique<SubwordNmtDecoder>(), Streaming::at_the_end};
     }
-    hash_ = meaning_hash(file);
+    hash_ = content_hash(file);
+    meaning_ = meaning_hash(file);
 }
 
 void PretrainedTokenizer::read_vocabulary(const RawTokenizerFile& file) {

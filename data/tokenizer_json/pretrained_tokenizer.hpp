@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "data/bpe/bpe_model.hpp"
-#include "data/tokenizer_json/added_tokens.hpp"
-#include "data/tokenizer_json/decoder.hpp"
-#include "data/tokenizer_json/normalizer.hpp"
-#include "data/tokenizer_json/post_processor.hpp"
-#include "data/tokenizer_json/pre_tokenizer.hpp"
+#include "data/decoders/decoder.hpp"
 #include "data/tokenizer_json/raw_file.hpp"
 #include "data/tokenizer_json/special_tokens.hpp"
 #include "data/tokenizer_json/subword_nmt.hpp"
 #include "data/tokenizer_json/workspace_pool.hpp"
+#include "data/tokenizer_steps/added_tokens.hpp"
+#include "data/tokenizer_steps/normalizer.hpp"
+#include "data/tokenizer_steps/post_processor.hpp"
+#include "data/tokenizer_steps/pre_tokenizer.hpp"
 
 namespace lockstep::data {
 
@@ -60,8 +60,11 @@ public:
     std::int32_t size() const noexcept;
     const SpecialTokenIds& special_tokens() const noexcept { return special_; }
     Streaming streaming() const noexcept { return decoder_.streaming; }
-    // Equal hashes mean that the same text gives the same ids and the other way round.
+    // Equal hashes mean that the files have the same pieces, merges and rules.
     std::uint64_t hash() const noexcept { return hash_; }
+    // Equal numbers mean that the same text gives the same ids and the other way round, also by
+    // files of other forms.
+    std::uint64_t meaning() const noexcept { return meaning_; }
     // Says in one line each what of the file is not followed.
     const std::vector<std::string>& notes() const noexcept { return notes_; }
 
@@ -80,7 +83,7 @@ private:
     DecoderPart decoder_;
     SpecialTokenIds special_;
     std::vector<std::string> notes_;
-    std::uint64_t hash_ = 0;
+    std::uint64_t hash_ = 0, meaning_ = 0;
     mutable WorkspacePool workspaces_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "data/text/git_lfs.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/text_start.hpp"
@@ -175,7 +176,8 @@ MergePieces merge_of_line(std::string_view line, const std::string& origin) {
 }
 
 RawTokenizerFile parse_tokenizer_file(const std::string& path, std::string_view text) {
-    RawTokenizerFile file{path, {}, {}, {}};
+    refuse_lfs_pointer(path, text);
+    RawTokenizerFile file{path, {}, {}, {}, {}, {}};
     text.remove_prefix(mark_bytes(text, path));
     Builder builder(file);
     Json::sax_parse(text, &builder);
@@ -183,7 +185,8 @@ RawTokenizerFile parse_tokenizer_file(const std::string& path, std::string_view 
 }
 
 RawTokenizerFile parse_vocabulary_file(const std::string& path, std::string_view text) {
-    RawTokenizerFile file{path, {}, {}, {}};
+    refuse_lfs_pointer(path, text);
+    RawTokenizerFile file{path, {}, {}, {}, {}, {}};
     text.remove_prefix(mark_bytes(text, path));
     Builder builder(file);
     builder.expect_vocabulary();

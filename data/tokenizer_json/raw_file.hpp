@@ -19,6 +19,8 @@ struct RawTokenizerFile {
     nlohmann::json rest;
     std::vector<std::pair<std::string, std::int32_t>> vocabulary;  // as they stand in the file
     std::vector<MergePieces> merges;
+    std::vector<std::uint32_t> merge_ranks;  // of the merges; empty: they are in their order
+    std::vector<std::int32_t> not_in_texts;  // ids of added tokens that no text has
 };
 
 // Parses the text of a file. Throws a data error that begins with the path if it is not JSON, if

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "data/text/git_lfs.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/files/path_status.hpp"
@@ -27,6 +28,7 @@ constexpr std::array<std::pair<const char*, Name>, 7> members{{
 nlohmann::json read_object(const std::string& folder, const char* name) {
     const std::string path = folder + "/" + name;
     if (!path_exists(path)) return nullptr;
+    refuse_lfs_pointer(path);
     nlohmann::json json = try_parse_json(read_json_text(path));
     if (!json.is_object()) throw Error(ErrorKind::data, path + ": is not a JSON object");
     return json;

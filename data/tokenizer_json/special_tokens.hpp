@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "data/tokenizer_json/json_part.hpp"
+#include "data/tokenizer_steps/json_part.hpp"
 
 namespace lockstep::data {
 

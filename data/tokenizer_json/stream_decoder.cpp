@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizer_json/stream_decoder.hpp"
 
-#include "data/tokenizer_json/lossy_utf8.hpp"
+#include "data/decoders/byte_decoders.hpp"
+#include "data/decoders/lossy_utf8.hpp"
 
 namespace lockstep::data {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/bpe/bpe_model.hpp"
-#include "data/tokenizer_json/decoder.hpp"
+#include "data/decoders/decoder.hpp"
 
 namespace lockstep::data {
 

@@ -33,7 +33,8 @@ std::optional<TokenizerFile> description_beside(const fs::path& dict_file) {
 
 // A dictionary has a word and a number in a line; the JSON of another toolkit would be read as
 // words.
-void refuse_foreign_file(const fs::path& dict_file) {
+void refuse_foreign_file(const fs::path& dict_file, TokenizerKind kind) {
+    if (kind == TokenizerKind::sentencepiece) return;
     const std::string folder = fs::absolute(dict_file).parent_path();
     const bool is_part =
         std::ranges::find(format::foreign_tokenizer_files, dict_file.filename().string()) !=
@@ -62,7 +63,7 @@ TokenizerOptions with_kept_tokenizer(TokenizerOptions wanted, Log& log) {
         kept = description_beside(wanted.dict_file);
     }
     if (!kept) {
-        refuse_foreign_file(wanted.dict_file);
+        refuse_foreign_file(wanted.dict_file, wanted.kind);
         return wanted;
     }
     const bool pieces = kept->name == SentencePieceTokenizer::tokenizer_name;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "data/text/fields.hpp"
+#include "data/text/git_lfs.hpp"
 #include "data/text/unicode.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/followed_path.hpp"
@@ -106,6 +107,7 @@ Dictionary::Dictionary(std::vector<TokenCount> counts, const DictionaryOptions& 
 Dictionary Dictionary::load(const std::string& path, LetterCase letter_case) {
     if (path_exists(path) && !is_folder(path) && !is_file(path))
         throw Error(ErrorKind::io, path + ": cannot read the dictionary: not a regular file");
+    refuse_lfs_pointer(path);
     std::ifstream file(path);
     if (!file) throw_errno("cannot read the dictionary", path);
     Dictionary dictionary(letter_case);

@@ -59,6 +59,12 @@ std::optional<std::int32_t> added_begin(const PretrainedTokenizer& engine,
     return begins ? special.begin : std::nullopt;
 }
 
+// No row of prepared data has the token that fills up.
+SpecialTokens without_pad(SpecialTokens special) {
+    special.null.reset();
+    return special;
+}
+
 // Refuses a description that names ids which the files do not have.
 void require_known(const std::string& folder, const SpecialTokens& special, std::int32_t tokens) {
     std::vector<std::int32_t> ids = special.ends;
@@ -81,7 +87,8 @@ HuggingfaceTokenizer::HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> 
       text_begin_(added_begin(*engine_, special_)),
       model_type_(std::move(model_type)),
       files_(std::move(files)),
-      hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))) {}
+      hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))),
+      meaning_(hash64(hex(engine_->meaning()) + dump_json(to_json(without_pad(special_))))) {}
 
 HuggingfaceTokenizer::~HuggingfaceTokenizer() = default;
 

@@ -35,6 +35,8 @@ public:
     bool fits_table(std::int64_t rows) const noexcept override { return rows >= size(); }
     // Is of what the engine does and of the special tokens.
     std::uint64_t hash() const noexcept override { return hash_; }
+    // Is of what the engine does and of the tokens that begin and end a text.
+    std::uint64_t meaning() const noexcept override { return meaning_; }
     std::vector<std::string> save(const std::string& directory) const override;
     std::string_view name() const noexcept override { return huggingface_name; }
 
@@ -52,7 +54,7 @@ private:
     std::optional<std::int32_t> text_begin_;
     std::string model_type_;
     std::vector<KeptFile> files_;
-    std::uint64_t hash_;
+    std::uint64_t hash_, meaning_;
 };
 
 }  // namespace lockstep::data

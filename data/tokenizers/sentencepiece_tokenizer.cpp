@@ -8,6 +8,7 @@
 #include <new>
 
 #include "data/storage/shard_format.hpp"
+#include "data/text/git_lfs.hpp"
 #include "data/tokenizers/sentencepiece_charsmap.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
 #include "runtime/core/error.hpp"
@@ -67,6 +68,7 @@ SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceTokenizer&&) noexcept = default;
 
 SentencePieceTokenizer SentencePieceTokenizer::load(const std::string& path) {
+    refuse_lfs_pointer(path);
     return {read_file(path, "cannot read the SentencePiece model"), path};
 }
 

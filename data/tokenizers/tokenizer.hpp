@@ -33,6 +33,9 @@ public:
     virtual bool fits_table(std::int64_t rows) const noexcept { return rows == size(); }
     // Equal hashes mean that the same text gives the same ids.
     virtual std::uint64_t hash() const noexcept = 0;
+    // Is equal for tokenizers that give the same text the same ids although their files, and so
+    // their hashes, differ: a model of one learns from data of the other.
+    virtual std::uint64_t meaning() const noexcept { return hash(); }
     // Writes tokenizer.json and the files that it names, and returns their names in the directory.
     // They need not be on disk yet. open_tokenizer(directory) reads them.
     virtual std::vector<std::string> save(const std::string& directory) const = 0;

@@ -7,9 +7,13 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "data/text/git_lfs.hpp"
+#include "launcher/checkpoints/huggingface_weights.hpp"
 #include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/run_command.hpp"
@@ -142,6 +146,7 @@ Verified look_at_file(const std::string& path) {
     verified.path = path;
     verified.files = 1;
     found_good(verified, [&] {
+        data::refuse_lfs_pointer(path);
         train::StoredTensors stored(path);
         verified.bytes = std::filesystem::file_size(path);
         if (!stored.has_checksum())
@@ -165,6 +170,38 @@ Verified verify_file(const std::string& path) {
             (identity(path) == file_before && identity(config) == config_before))
             return verified;
     }
+}
+
+void require_tensors(const std::string& path, const std::set<std::string>& wanted) {
+    if (wanted.empty()) return;
+    std::set<std::string> missing = wanted;
+    train::StoredTensors stored(path);
+    for (const train::StoredTensor& tensor : stored.tensors()) missing.erase(tensor.name);
+    if (!missing.empty())
+        throw Error(ErrorKind::data, path + ": lacks " + *missing.begin() +
+                                         (missing.size() > 1 ? " and more tensors" : "") +
+                                         ", which the index names; download the model again");
+}
+
+// Verifies the files with the weights of transformers one after the other, as far as they are
+// there.
+void verify_huggingface_weights(const std::string& folder,
+                                const std::function<void(const Verified&)>& tell) {
+    HuggingfaceWeights weights;
+    Verified found;
+    found.path = folder;
+    found_good(found, [&] { weights = huggingface_weights(folder); });
+    for (const auto& [path, tensors] : weights.files) {
+        Verified verified = verify_file(path);
+        if (verified.findings.empty() &&
+            !found_good(verified, [&, &wanted = tensors] { require_tensors(path, wanted); }))
+            verified.verdict = Verdict::bad;
+        tell(verified);
+    }
+    found.findings.insert(found.findings.end(), weights.findings.begin(), weights.findings.end());
+    if (found.findings.empty()) return;
+    found.verdict = Verdict::bad;
+    tell(found);
 }
 
 // What is wrong with the weights themselves is told with them.
@@ -214,7 +251,11 @@ bool verify_model(const std::string& folder, const std::function<void(const Veri
     const auto names = train::retry_reading([&] { return train::names_in(checkpoints); });
     if (holds_model(folder)) tell(verify_description(folder, names));
     const std::string weights = folder + "/" + train::weights_file;
-    if (path_exists(weights)) tell(verify_file(weights));
+    const auto is_foreign = [&] { return is_huggingface_folder(folder); };
+    if (holds_model(folder) && train::retry_reading(is_foreign))
+        verify_huggingface_weights(folder, tell);
+    else if (path_exists(weights))
+        tell(verify_file(weights));
     for (const std::string& name : train::checkpoints_among(names))
         tell(verify_checkpoint(checkpoints + "/" + name));
     for (const std::string& name : names)

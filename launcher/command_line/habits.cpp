@@ -34,8 +34,8 @@ constexpr std::array option_habits{
                 "dictionaries are ParlAI's with its own special tokens; `lockstep prepare "
                 "--dict-file FILE` takes one that exists"},
     OptionHabit{"bpe-vocab bpe-merge bpe-add-prefix-space bpe-dropout bpe-debug",
-                "pieces of words are SentencePiece's: `lockstep prepare --tokenizer sentencepiece "
-                "--sentencepiece-model bpe`"},
+                "`lockstep prepare --tokenizer bytelevelbpe --vocab-size N` makes new pieces, and "
+                "--like FOLDER takes those of a model"},
     OptionHabit{"person-tokens pt split-lines use-reply add-p1-after-newln history-reversed "
                 "history-add-global-end-token special-tok-lst mutators mut",
                 "a context is what the data says: write it into the text before `lockstep prepare` "
@@ -119,8 +119,9 @@ constexpr std::array value_habits{
                "adamax adadelta adagrad asgd lbfgs muon nadam qhadam qhm radam rmsprop rprop "
                "sparseadam mem_eff_adam fused_adam",
                "give adam"},
-    ValueHabit{"tokenizer", "bpe gpt2 slow_bytelevel_bpe bytelevelbpe",
-               "give sentencepiece, for pieces of words by pairs with --sentencepiece-model bpe"},
+    ValueHabit{"tokenizer", "bpe gpt2 slow_bytelevel_bpe",
+               "give bytelevelbpe, or that of a model of Hugging Face with --like FOLDER"},
+    ValueHabit{"tokenizer", "character chars characters", "give char"},
     ValueHabit{"tokenizer", "nltk spacy space split", "give re, which is ParlAI's default"},
     ValueHabit{"inference", "sample sampling random multinomial", "give topk or nucleus"},
     ValueHabit{"inference", "top-k top_k topk-sampling", "give topk"},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/generate/chat_session.hpp"
 
+#include <algorithm>
+
 #include "data/text/unicode.hpp"
 #include "data/tokenizers/written_words.hpp"
 #include "launcher/options/model_defaults.hpp"
@@ -35,6 +37,7 @@ ChatSession::ChatSession(const RunConfig& config)
     : settings_(config.talk),
       null_if_empty_(learnt_dialogues(config.model_file)),
       longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
+      max_length_(reply_options(config).max_length),
       device_(lone_device(config)),
       loaded_(config.model_file, config.checkpoint, device_),
       replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config),
@@ -72,6 +75,7 @@ std::vector<std::vector<Reply>> ChatSession::ranked(
         if (longest_ <= 0 || std::ssize(context) <= longest_) continue;
         context.erase(context.begin(), context.end() - longest_);
     }
+    for (const auto& context : seen) cut_contexts_ += is_cut(std::ssize(context)) ? 1 : 0;
     taken_cores_.look();
     auto replies = replier_.ranked(seen, rows, contexts);
     taken_cores_.look();
@@ -80,6 +84,25 @@ std::vector<std::vector<Reply>> ChatSession::ranked(
 
 std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row) {
     return ranked({context_of(turns)}, {row}).front().front().text;
+}
+
+// A decoder without an encoder has its reply in the same positions, of which the reply takes at
+// most half where both do not fit.
+bool ChatSession::is_cut(std::int64_t context) const {
+    const std::int64_t positions = loaded_.config().n_positions;
+    if (model::has_encoder(loaded_.config())) return context > positions;
+    const std::int64_t reply =
+        std::min({max_length_, positions, std::max(positions - context, positions / 2)});
+    return context > positions - reply;
+}
+
+std::string ChatSession::why_cut() const {
+    if (cut_contexts_ == 0) return "";
+    return "warning: " + std::to_string(cut_contexts_) +
+           (cut_contexts_ == 1 ? " prompt is" : " prompts are") + " too long for the model's " +
+           std::to_string(loaded_.config().n_positions) + " positions; only " +
+           (cut_contexts_ == 1 ? "its end was read" : "their ends were read") +
+           ", as with --text-truncate";
 }
 
 std::string ChatSession::name() const {

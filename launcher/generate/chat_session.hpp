@@ -34,13 +34,22 @@ public:
     // Returns the best reply.
     std::string reply(const std::vector<std::string>& turns, std::uint32_t row);
 
+    // Returns of how many contexts only the end fitted the model's positions.
+    std::uint64_t cut_contexts() const noexcept { return cut_contexts_; }
+    // Says so in one line; empty: of none.
+    std::string why_cut() const;
+
     // Returns ParlAI's name of such an agent, for logs of conversations.
     std::string name() const;
 
 private:
+    bool is_cut(std::int64_t context) const;
+
     const TalkConfig settings_;
     const bool null_if_empty_;
-    const std::int64_t longest_;  // maximum tokens of context; <= 0: the model's positions
+    const std::int64_t longest_;     // maximum tokens of context; <= 0: the model's positions
+    const std::int64_t max_length_;  // of a reply
+    std::uint64_t cut_contexts_ = 0;
     const ComputeDevice device_;
     LoadedModel loaded_;
     ReplyGenerator replier_;

@@ -8,6 +8,7 @@
 
 #include "data/storage/foreign_tokenizer.hpp"
 #include "data/storage/shard_format.hpp"
+#include "data/text/git_lfs.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -47,6 +48,18 @@ void require_regular_files(const std::string& folder) {
     if (!path_exists(checkpoints) || is_folder(checkpoints)) return;
     const std::string kind = other_kind(checkpoints);
     refuse(checkpoints, kind.empty() ? "a file" : kind, "a folder");
+}
+
+void require_fetched_files(const std::string& folder) {
+    std::error_code closed;
+    for (fs::directory_iterator at(folder, closed); !closed && at != fs::directory_iterator();
+         at.increment(closed)) {
+        const fs::path& path = at->path();
+        const bool is_of_a_model = path.extension() == ".safetensors" ||
+                                   path.extension() == ".json" || path.extension() == ".model";
+        std::error_code none;
+        if (is_of_a_model && at->is_regular_file(none)) data::refuse_lfs_pointer(path);
+    }
 }
 
 bool is_of_a_run(const std::string& name) {

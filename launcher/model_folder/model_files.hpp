@@ -10,6 +10,9 @@ namespace lockstep::launcher {
 // no folder. Opening a pipe would wait for ever, and what is found at the start costs no work.
 void require_regular_files(const std::string& folder);
 
+// Throws a data error if a file of a model in the folder is a pointer that Git LFS left there.
+void require_fetched_files(const std::string& folder);
+
 // Tells whether a run, or its launcher, makes something of this name in a model folder.
 bool is_of_a_run(const std::string& name);
 

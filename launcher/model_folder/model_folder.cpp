@@ -163,10 +163,11 @@ bool holds_model(const std::string& folder) {
 
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,
                              const data::Dataset& dataset) {
-    if (model.dictionary_hash == dataset.dictionary_hash()) {
-        (void)data::tokenizer_of(dataset);  // throws unless dataset.json agrees with it
+    // Throws unless dataset.json agrees with it.
+    const auto tokenizer = data::tokenizer_of(dataset);
+    if (model.dictionary_hash == dataset.dictionary_hash() ||
+        model.tokenizer->meaning() == tokenizer->meaning())
         return;
-    }
     throw Error(ErrorKind::config, folder + ": was trained with another dictionary than " +
                                        dataset.directory() + " has; prepare the data with --like " +
                                        folder);
@@ -276,6 +277,7 @@ OpenedModel open_own_folder(const std::string& folder) {
 OpenedModel open_model_folder(const std::string& folder) {
     require_model(folder);
     require_regular_files(folder);
+    require_fetched_files(folder);
     OpenedModel opened =
         is_huggingface_folder(folder) ? open_huggingface_folder(folder) : open_own_folder(folder);
     if (!opened.tokenizer->fits_table(opened.config.vocabulary))

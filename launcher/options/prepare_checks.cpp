@@ -23,7 +23,10 @@ struct PrepareRule {
 void check_prepare(const PrepareConfig& config, const std::set<std::string>& given) {
     using data::TextFormat;
     const TextFormat format = config.options.read.format;
-    const bool words = config.options.tokenizer.kind == data::TokenizerKind::re;
+    using data::TokenizerKind;
+    const TokenizerKind kind = config.options.tokenizer.kind;
+    const bool pairs = kind == TokenizerKind::byte_level_bpe;
+    const bool makes_folder = pairs || kind == TokenizerKind::characters;
     const bool makes_data = !config.options.out.empty();
     if (config.options.out.find('\n') != std::string::npos)
         throw Error(ErrorKind::config,
@@ -50,11 +53,27 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
         PrepareRule{format != TextFormat::text, {"block-size", "documents"}, "--format text"},
         PrepareRule{format != TextFormat::jsonl, {"label-turns"}, "--format jsonl"},
         PrepareRule{format == TextFormat::text, {"history-size", "delimiter"}, "dialogues"},
-        PrepareRule{words,
-                    {"vocab-size", "sentencepiece-model", "sentencepiece-sample"},
+        PrepareRule{kind != TokenizerKind::sentencepiece,
+                    {"sentencepiece-model", "sentencepiece-sample"},
                     "--tokenizer sentencepiece"},
-        PrepareRule{!words, {"dict-minfreq", "dict-maxtokens"}, "--tokenizer re"},
+        PrepareRule{kind != TokenizerKind::sentencepiece && !pairs,
+                    {"vocab-size"},
+                    "--tokenizer sentencepiece or bytelevelbpe"},
+        PrepareRule{kind != TokenizerKind::re && !pairs,
+                    {"dict-minfreq"},
+                    "--tokenizer re or bytelevelbpe"},
+        PrepareRule{kind != TokenizerKind::re, {"dict-maxtokens"}, "--tokenizer re"},
+        PrepareRule{makes_folder, {"dict-lower"}, "--tokenizer re or sentencepiece"},
+        PrepareRule{makes_folder && makes_data,
+                    {"dict-file"},
+                    "a dictionary of words or a SentencePiece model; for a tokenizer that exists "
+                    "say --like FOLDER without --tokenizer"},
     };
+    if (makes_folder && !makes_data)
+        throw Error(ErrorKind::config,
+                    "--tokenizer bytelevelbpe and char: are folders of files; make one with the "
+                    "data by lockstep prepare --out DIR, and take it for other data with --like "
+                    "DIR");
     for (const PrepareRule& rule : rules) {
         for (const char* name : rule.names) {
             if (rule.unused && given.contains(name))

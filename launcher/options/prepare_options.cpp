@@ -82,17 +82,22 @@ OptionTable tokenizer_table(PrepareConfig& config) {
     OptionTable table("Dictionary or tokenizer");
     table.choice<TokenizerKind>(
         "tokenizer,tok,dict-tokenizer", t.kind,
-        {{"re", TokenizerKind::re}, {"sentencepiece", TokenizerKind::sentencepiece}},
-        "ParlAI's word dictionary, or SentencePiece");
+        {{"re", TokenizerKind::re},
+         {"sentencepiece", TokenizerKind::sentencepiece},
+         {"bytelevelbpe", TokenizerKind::byte_level_bpe},
+         {"char", TokenizerKind::characters}},
+        "ParlAI's word dictionary, SentencePiece, byte-level BPE as GPT-2's, or characters");
     table.text("dict-file,df", t.dict_file, "FILE", "reuse this dictionary or SentencePiece model");
     table.text("like", config.like, "FOLDER",
                "take the tokenizer of this model, Lockstep's or Hugging Face's");
     table.flag("dict-lower", config.dict_lower, "lower-case the text");
-    table.integer("dict-minfreq", t.dictionary.min_freq, "drop words that are rarer", 0);
+    table.integer("dict-minfreq", t.dictionary.min_freq,
+                  "drop words that are rarer; bytelevelbpe: join no rarer pairs", 0);
     table.integer("dict-maxtokens", t.dictionary.max_tokens, "keep so many words (-1: all)", -1);
     // The library counts with 32 bits, and with far more pieces than texts have, does not end.
     constexpr std::uint64_t max_pieces = 1 << 24;
-    table.integer("vocab-size", t.vocab_size, "SentencePiece: pieces", 16, max_pieces);
+    table.integer("vocab-size", t.vocab_size, "SentencePiece, bytelevelbpe: pieces", 16,
+                  max_pieces);
     table.choice<SentencePieceModel>(
         "sentencepiece-model", t.sentencepiece_model,
         {{"unigram", SentencePieceModel::unigram}, {"bpe", SentencePieceModel::bpe}},

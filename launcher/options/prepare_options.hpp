@@ -12,6 +12,7 @@ namespace lockstep::launcher {
 struct PrepareConfig {
     data::PrepareOptions options;
     std::string like;
+    std::string told;  // what was changed to fit the model; empty: nothing
     bool dict_lower = false;
     bool overwrite = false;
     bool verbose = false;

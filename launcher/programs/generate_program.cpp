@@ -282,7 +282,8 @@ int generate_program(const std::vector<std::string>& args) {
             for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
         batch.answer();
         if (!twice) found.write(notes);
-        if (const std::string why = writer.why_fewer(); !why.empty()) std::cerr << why + "\n";
+        for (const std::string& why : {talker.why_cut(), writer.why_fewer()})
+            if (!why.empty()) std::cerr << why + "\n";
     });
     return 0;
 }

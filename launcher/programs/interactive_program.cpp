@@ -59,7 +59,9 @@ private:
             return show(e.what());
         }
         turns_.push_back(line);
+        const bool fitted = talker_.cut_contexts() == 0;
         turns_.push_back(talker_.reply(turns_, replies_++));
+        if (fitted && talker_.cut_contexts() > 0) std::cerr << talker_.why_cut() + "\n";
         show("model: " + turns_.back());
         if (log_) log_->add({"localHuman", line}, {talker_.name(), turns_.back()});
         if (config_.single_turn) begin();

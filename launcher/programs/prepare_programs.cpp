@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "data/prepare/build_dict.hpp"
@@ -8,12 +10,14 @@
 #include "data/prepare/inspect.hpp"
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/command_line/output_file.hpp"
+#include "launcher/model_folder/longest_row.hpp"
 #include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/rank/threads_per_rank.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/files/path_status.hpp"
 
 namespace lockstep::launcher {
 
@@ -21,6 +25,22 @@ namespace {
 
 void require_given(bool condition, const char* what) {
     if (!condition) throw Error(ErrorKind::config, what);
+}
+
+// A row of plain text is no longer than the model of --like or --dict-file reads.
+std::string fit_blocks(PrepareConfig& config, const std::set<std::string>& given) {
+    data::PrepareOptions& options = config.options;
+    const std::string& folder = options.tokenizer.dict_file;
+    if (options.read.format != data::TextFormat::text || !is_folder(folder)) return "";
+    const auto longest = longest_row(folder);
+    if (!longest || options.block_size <= *longest) return "";
+    const std::string reads =
+        "the model in " + folder + " reads " + std::to_string(*longest) + " tokens of a row";
+    if (given.contains("block-size"))
+        return "warning: --block-size " + std::to_string(options.block_size) + ": " + reads +
+               ", and training cuts longer ones";
+    options.block_size = *longest;
+    return reads + ": so many each row has (--block-size)";
 }
 
 // Returns nothing when --help or --dump-config was answered. Options in `refused` belong to a data
@@ -36,6 +56,7 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     if (!line) return std::nullopt;
     check_prepare(config, line->given);
     if (!config.like.empty()) config.options.tokenizer.dict_file = config.like;
+    config.told = fit_blocks(config, line->given);
     if (config.dict_lower)
         config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
     if (config.overwrite) config.options.existing = data::Existing::overwrite;
@@ -64,6 +85,7 @@ int prepare_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     Log log(std::cout, config->verbose ? Verbosity::verbose : Verbosity::normal, 0, "",
             output_kind());
+    if (!config->told.empty()) log.info(config->told);
     data::prepare(config->options, log);
     return 0;
 }

@@ -118,6 +118,7 @@ int self_chat_program(const std::vector<std::string>& args) {
     ChatSession talker(*config);
     SelfChat chat(talker, *config, std::move(openers), log);
     for (std::int64_t i = 0; i < talk.self_chats; ++i) chat.run(static_cast<std::uint32_t>(i));
+    if (const std::string why = talker.why_cut(); !why.empty()) std::cerr << why + "\n";
     return 0;
 }
 

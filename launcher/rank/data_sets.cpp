@@ -7,6 +7,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "data/tokenizers/dataset_tokenizer.hpp"
 #include "launcher/command_line/option_table.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/hash.hpp"
@@ -24,6 +25,18 @@ fs::path real_path(const std::string& folder) {
     return unknown ? fs::absolute(folder).lexically_normal() : path;
 }
 
+// Sets that were prepared by files of other forms, or with another token that fills up, learn
+// together.
+bool mean_the_same(const data::Dataset& a, const data::Dataset& b) {
+    return a.dictionary_hash() == b.dictionary_hash() ||
+           data::tokenizer_of(a)->meaning() == data::tokenizer_of(b)->meaning();
+}
+
+data::SpecialTokens without_pad(data::SpecialTokens special) {
+    special.null.reset();
+    return special;
+}
+
 const char* word_of(data::DatasetKind kind) {
     return kind == data::DatasetKind::dialogue ? "dialogues" : "plain text";
 }
@@ -34,18 +47,18 @@ void require_alike(const data::Dataset& first, const data::Dataset& other) {
         throw Error(ErrorKind::config, both + " hold " + word_of(other.kind()) + " and " +
                                            word_of(first.kind()) +
                                            "; data sets that are used together are of one kind");
-    if (first.dictionary_hash() != other.dictionary_hash())
+    if (!mean_the_same(first, other))
         throw Error(ErrorKind::config,
                     both +
-                        " have different dictionaries; prepare one with --dict-file from the "
-                        "other's folder");
+                        " have different dictionaries; prepare one with --like and the other's "
+                        "folder");
     if (first.vocabulary() != other.vocabulary())
         throw Error(ErrorKind::data, both + ": \"vocabulary\" in their dataset.json is " +
                                          std::to_string(other.vocabulary()) + " and " +
                                          std::to_string(first.vocabulary()) +
                                          ", but their dictionary is one; prepare again what "
                                          "`lockstep inspect --verify` calls damaged");
-    if (first.special() != other.special())
+    if (without_pad(first.special()) != without_pad(other.special()))
         throw Error(ErrorKind::data,
                     both +
                         ": \"special_tokens\" in their dataset.json differ, but their dictionary "

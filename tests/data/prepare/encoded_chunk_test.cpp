@@ -137,3 +137,15 @@ TEST_CASE("an empty context is refused where no token can stand for it") {
     }
     CHECK(begun.rows[2].source_end - begun.rows[2].source_begin == 1);
 }
+
+TEST_CASE("nobody's words before the first answer are no part of later contexts") {
+    EncodeSettings settings;
+    settings.read.format = TextFormat::messages;
+    const std::string talk =
+        R"({"messages":[{"role":"assistant","content":"a"},{"role":"user","content":"b"},)"
+        R"({"role":"assistant","content":"c"}]})";
+    settings.read.texts = Texts::as_written;
+    CHECK(rows(encode(talk, settings)) == ">a a/b>c ");
+    settings.read.history_size = 2;
+    CHECK(rows(encode(talk, settings)) == ">a a/b>c ");
+}

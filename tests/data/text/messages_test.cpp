@@ -89,3 +89,24 @@ TEST_CASE("chat messages: what is wrong is told with file and line") {
     CHECK(read(R"({"dialog":[]})").turns.find("--format jsonl") != std::string::npos);
     CHECK(read(good, TextFormat::jsonl).turns.find("--format messages") != std::string::npos);
 }
+
+TEST_CASE("texts as they were written keep their white space, and nothing stands for silence") {
+    ReadOptions options;
+    options.format = TextFormat::messages;
+    options.texts = Texts::as_written;
+    CHECK(read_text(line({"assistant: b\\n", "user:  c", "assistant:d "}), options).turns ==
+          "[ 1:-> b\n 1:  c->d ");
+    CHECK(read_text(with_content(R"([{"type":"text","text":" x"},{"type":"text","text":"y "}])"),
+                    options)
+              .turns == "[ 1: x\ny ->b");
+    CHECK(read_text(with_content(R"("a")"), options).turns == "[ 1:a->b");
+    options.format = TextFormat::jsonl;
+    options.label_turns = LabelTurns::firstspeaker;
+    CHECK(read_text(R"({"dialog": [[{"id": "x", "text": " a "}, {"id": "y", "text": "b\n"}]]})",
+                    options)
+              .turns == "[ 1:-> a ");
+    options.texts = Texts::parlais;
+    CHECK(read_text(R"({"dialog": [[{"id": "x", "text": " a "}, {"id": "y", "text": "b\n"}]]})",
+                    options)
+              .turns == "[ 1:__SILENCE__->a");
+}

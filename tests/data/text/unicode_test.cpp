@@ -15,7 +15,7 @@ namespace unicode = data::unicode;
 
 namespace {
 
-std::string utf8(char32_t c) {
+std::string bytes_of(char32_t c) {
     std::string out;
     unicode::append(c, out);
     return out;
@@ -28,7 +28,7 @@ void append_word(std::vector<unsigned char>& record, std::int32_t value) {
 
 // The record that tests/data/make_unicode_golden.py describes.
 void append_record(char32_t c, std::vector<unsigned char>& record) {
-    const std::string ch = utf8(c), sigma = "Σ";
+    const std::string ch = bytes_of(c), sigma = "Σ";
     const auto kind = unicode::class_of(c);
     unsigned value = kind == unicode::Class::word ? 1 : kind == unicode::Class::space ? 2 : 0;
     const std::string contexts[] = {ch + sigma, "A" + ch + sigma, "A" + sigma + ch,
@@ -78,9 +78,9 @@ TEST_CASE("classes, lower case and final sigma equal Python's for every code poi
 TEST_CASE("UTF-8 goes there and back, and what is not UTF-8 is found") {
     for (char32_t c = 1; c < 0x110000; c += c < 0x3000 ? 1 : 97) {
         if (c >= 0xD800 && c < 0xE000) continue;
-        const auto d = unicode::decode(utf8(c));
+        const auto d = unicode::decode(bytes_of(c));
         REQUIRE(d.code_point == c);
-        REQUIRE(d.bytes == utf8(c).size());
+        REQUIRE(d.bytes == bytes_of(c).size());
     }
     for (const char* bad :
          {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",

@@ -8,8 +8,8 @@
 #include "data/bpe/merge_table.hpp"
 #include "data/bpe/piece_cache.hpp"
 #include "data/bpe/symbol_merging.hpp"
-#include "data/tokenizer_json/lossy_utf8.hpp"
-#include "data/tokenizer_json/token_trie.hpp"
+#include "data/decoders/lossy_utf8.hpp"
+#include "data/tokenizer_steps/token_trie.hpp"
 #include "tests/data/tokenizer_json/golden.hpp"
 
 using namespace lockstep;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the tables of data/tokenizer_json/word_characters.cpp: in what \\w of the regular expressions that `tokenizers` finds
+"""Prints the tables of data/tokenizer_steps/word_characters.cpp: in what \\w of the regular expressions that `tokenizers` finds
 the borders of words by differs from letters, marks and numbers (Python, tokenizers 0.23)."""
 import textwrap
 

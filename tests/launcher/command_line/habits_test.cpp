@@ -204,7 +204,8 @@ TEST_CASE("prepare refuses what its format or tokenizer does not read") {
     CHECK(prepare({"--label-turns", "both"}).find("--format jsonl") != std::string::npos);
     CHECK(prepare({"--format", "jsonl", "--label-turns", "both", "-histsz", "2"}).empty());
     CHECK(prepare({"--format", "text", "-histsz", "2"}).find("dialogues") != std::string::npos);
-    CHECK(prepare({"--vocab-size", "99"}).find("--tokenizer sentencepiece") != std::string::npos);
+    CHECK(prepare({"--vocab-size", "99"}).find("--tokenizer sentencepiece or bytelevelbpe") !=
+          std::string::npos);
     CHECK(prepare({"-tok", "sentencepiece", "--vocab-size", "99"}).empty());
     CHECK(prepare({"-tok", "sentencepiece", "--dict-minfreq", "2"}).find("--tokenizer re") !=
           std::string::npos);
@@ -240,7 +241,7 @@ TEST_CASE("ParlAI's habits are told what to type here") {
     // The text may lie there already, and prepare itself is asked, too.
     CHECK(answer("build_dict", {"-t", "convai2"}).find("parlai convert_to_parlai") !=
           std::string::npos);
-    CHECK(answer("build_dict", {"-tok", "bpe"}).find("give sentencepiece") != std::string::npos);
+    CHECK(answer("build_dict", {"-tok", "bpe"}).find("give bytelevelbpe") != std::string::npos);
     CHECK(to_train({"-histsz", "2"}).find("`lockstep prepare`") != std::string::npos);
     CHECK(to_train({"--tensorboard_log", "true"}).find("always written") != std::string::npos);
     CHECK(to_train({"-wblog", "true"}).find("lockstep report") != std::string::npos);

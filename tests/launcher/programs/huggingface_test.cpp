@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -163,6 +164,109 @@ TEST_CASE("plain text has each block's tokens predicted from the token before it
     auto found = figures(evaluated.out);
     CHECK(found["tokens"] == wanted.at("tokens").get<double>());
     CHECK(found["loss"] == doctest::Approx(wanted.at("loss").get<double>()).epsilon(1e-5));
+}
+
+TEST_CASE("rows of plain text are no longer than the model of --like reads") {
+    const ScratchFolder scratch;
+    const std::string line =
+        "lockstep prepare --format text --input examples/shakespeare/valid.txt "
+        "--overwrite --out " +
+        (scratch / "d") + " --like " + folder;
+    const auto block_of = [&] {
+        return json::parse(read_text(scratch / "d/dataset.json")).at("options").at("block_size");
+    };
+    CHECK(contains(run_well(line).out, "reads 48 tokens of a row"));
+    CHECK(block_of() == 48);
+    CHECK(!contains(run_well(line + " --block-size 32").out, "tokens of a row"));
+    CHECK(block_of() == 32);
+    CHECK(contains(run_well(line + " --block-size 49").out, "warning: --block-size 49"));
+    CHECK(block_of() == 49);
+}
+
+TEST_CASE("another token that fills up, and files of another form, are the same dictionary") {
+    const ScratchFolder scratch;
+    const std::string data = prepare_rows(scratch), copy = scratch / "padded";
+    for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+        write_text(copy + "/" + name, read_text(folder + "/" + name));
+    json config = json::parse(read_text(folder + "/tokenizer_config.json"));
+    config["pad_token"] = "<|endoftext|>";
+    write_text(copy + "/tokenizer_config.json", config.dump());
+    json tokenizer = json::parse(read_text(folder + "/tokenizer.json"));
+    tokenizer["model"]["end_of_word_suffix"] = "";
+    tokenizer["model"]["continuing_subword_prefix"] = "";
+    write_text(copy + "/tokenizer.json", tokenizer.dump());
+    const std::string prepare = "lockstep prepare --format messages --input " +
+                                (scratch / "rows.jsonl") + " --valid " + (scratch / "rows.jsonl") +
+                                " --like ";
+    run_well(prepare + copy + " --out " + (scratch / "other"));
+    CHECK(json::parse(read_text(scratch / "other/dataset.json")).at("dictionary_hash") !=
+          json::parse(read_text(data + "/dataset.json")).at("dictionary_hash"));
+    for (const std::string& one : {data, scratch / "other"}) {
+        run_well("lockstep eval -mf " + copy + " --split valid --data " + one);
+        run_well("lockstep train" + std::string(of_init) + "--max-train-steps 1 -bs 2 --data " +
+                 one + " -mf " + one + ".model");
+    }
+    run_well("lockstep train" + std::string(of_init) + "--max-train-steps 1 -bs 2 --data " + data +
+             " " + (scratch / "other") + " -mf " + (scratch / "both"));
+    config["eos_token"] = "!";
+    write_text(copy + "/tokenizer_config.json", config.dump());
+    refused("lockstep eval -mf " + copy + " --split valid --data " + data,
+            {"another dictionary", "--like"});
+}
+
+TEST_CASE("verify finds weights of transformers that are missing, lost, pickled or pointers") {
+    const ScratchFolder scratch;
+    const std::string copy = scratch / "copy", file = copy + "/model.safetensors";
+    for (const char* name : {"config.json", "tokenizer.json", "tokenizer_config.json"})
+        write_text(copy + "/" + name, read_text(folder + "/" + name));
+    const auto verify = [&](int code, std::initializer_list<const char*> parts) {
+        const ProgramResult result = run_line("lockstep checkpoint verify " + copy);
+        CAPTURE(result.out);
+        CHECK(result.code == code);
+        for (const char* part : parts) CHECK(contains(result.out, part));
+    };
+    verify(1, {"BAD", "has no weights", "model.safetensors.index.json"});
+    write_text(copy + "/pytorch_model.bin", "x");
+    verify(1, {"pytorch_model.bin: is a pickle"});
+    std::filesystem::create_symlink("../blobs/4d7a", file);
+    verify(1, {"is a link to ../blobs/4d7a, which does not exist"});
+    std::filesystem::remove(file);
+    const std::string weights = read_text(folder + "/model.safetensors");
+    const auto index = [&](const json& map) {
+        write_text(file + ".index.json", json{{"weight_map", map}}.dump());
+    };
+    const std::string shard = "model-00001-of-00002.safetensors";
+    index({{"wte.weight", shard}, {"wpe.weight", "model-00002-of-00002.safetensors"}});
+    verify(1, {"model-00001-of-00002.safetensors: is missing",
+               "model-00002-of-00002.safetensors: is missing"});
+    write_text(copy + "/" + shard, weights);
+    verify(1, {"good", "model-00002-of-00002.safetensors: is missing"});
+    index({{"wte.weight", "../" + shard}});
+    verify(1, {"is no file of this folder"});
+    index({{"no.such.weight", shard}});
+    verify(1, {"lacks no.such.weight"});
+    write_text(file + ".index.json", "{}");
+    verify(1, {"has no \"weight_map\""});
+    write_text(file, weights);
+    verify(0, {"good", "model.safetensors"});
+    write_text(file, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 703\n");
+    verify(1, {"model.safetensors: is only Git LFS's pointer", "git lfs pull"});
+    refused("lockstep generate -mf " + copy + " --prompt a", {"model.safetensors", "git lfs pull"});
+}
+
+TEST_CASE("prompts that are longer than the model's positions are told once with their number") {
+    const ScratchFolder scratch;
+    const std::string longer(200, 'a'), shorter = "a";
+    const std::string line = "lockstep generate -mf " + folder +
+                             " --inference greedy "
+                             "--max-length 4 --prompt " +
+                             shorter;
+    CHECK(!contains(run_well(line).err, "too long"));
+    const auto one = run_well(line + " --prompt " + longer);
+    CHECK(contains(one.err, "1 prompt is too long for the model's 48 positions"));
+    const auto two = run_well(line + " --prompt " + longer + " --prompt " + longer + "b");
+    CHECK(contains(two.err, "2 prompts are too long for the model's 48 positions"));
+    CHECK(std::count(two.err.begin(), two.err.end(), '\n') == 1);
 }
 
 TEST_CASE("the tokenizer's files go byte for byte from folder to folder") {

@@ -157,8 +157,10 @@ TEST_CASE("a folder without a tokenizer") {
     write_text(scratch / "config.json", "{\"model_type\": \"llama\"}");
     refused(program + "-mf " + scratch.path(), {scratch.path(), "has no tokenizer"});
     write_text(scratch / "tokenizer.model", "x");
-    refused(program + "-mf " + scratch.path(), {"tokenizer.model"});
+    refused(program + "-mf " + scratch.path(), {"tokenizer.model", "not a SentencePiece model"});
     write_text(scratch / "vocab.json", "{\"a\": 0}");
+    refused(program + "-mf " + scratch.path(), {"tokenizer.model"});
+    fs::remove(scratch / "tokenizer.model");
     refused(program + "-mf " + scratch.path(), {"has no tokenizer"});
     fs::create_directory(scratch / "tokenizer.json");
     refused(program + "-mf " + scratch.path(), {"tokenizer.json"});
