@@ -35,6 +35,8 @@ lockstep_floor(model
     model_decoding
     model_devices)
 lockstep_floor(data
+    data_jinja
+    data_templates
     data_patterns
     data_text
     data_bpe

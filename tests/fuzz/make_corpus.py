@@ -152,6 +152,22 @@ def shard(changes, *parts):
     return struct.pack('<B', changes) + b''.join(parts)
 
 
+TALK_TEMPLATE = """{%- set ns = namespace(last=-1) %}{{ bos_token }}
+{% for m in messages %}
+    {%- if m.role == 'assistant' and not loop.first %}{% set ns.last = loop.index0 %}
+        {%- generation %}<{{ m['role'] }}>{{ m.content | default('', true) | trim }}</s>{% endgeneration %}
+    {%- elif m.content is string %}{{ '<' ~ m.role + '>\\n' }}{{ m.content.split('?')[-1][::-1] }}
+    {%- else %}{{ raise_exception('No ' + m.role) }}{% endif %}
+{% endfor %}{{ '<assistant>' if add_generation_prompt }}"""
+
+TOOLS_TEMPLATE = """{# tools #}{% macro show(value, indent=0) -%}
+{% for k, v in value.items() if v is defined %}{{ '  ' * indent }}{{ k | upper }}: {% if v is mapping %}
+{{ show(v, indent + 1) }}{% else %}{{ v | tojson }}{% endif %}{% if loop.last %}{% break %}{% endif %}{% endfor %}
+{%- endmacro %}{% set text %}{{ show(messages[-1].tool_calls[0].function.arguments) }}{% endset %}{{ text | trim }}
+{% for m in messages | selectattr('content', 'none') | list %}{{ m | dictsort }}{{ range(3, 0, -1) | join('-') }}{% else %}
+{%- raw %}{{ x }}{% endraw %}{% endfor %}{{ strftime_now('%d %b %Y') }}"""
+
+
 def corpus():
     values = struct.pack('<4f', 1, 2, 3, 4)
     yield 'config_file', 'train', CONFIG.encode()
@@ -199,6 +215,8 @@ def corpus():
     yield 'store_frames', 'frames', b'\7' + store_frame(request(2, 1000, b'key', b'')) + store_frame(b'\1' + bytes(12))
     yield 'store_frames', 'rank', b'\1' + store_session()
     yield 'store_frames', 'stranger', b'\0' + struct.pack('<BH', 1, 64) + bytes(64)
+    yield 'template', 'talk', TALK_TEMPLATE.encode()
+    yield 'template', 'tools', TOOLS_TEMPLATE.encode()
     yield 'tokenizer_json', 're', pretty(TOKENIZER)
     yield 'watch_record', 'late', '\x1e'.join([rank_record(1, waiting=1, still=400000), rank_record(2, still=400000)]).encode()
     yield 'watch_record', 'pace', '\x1e'.join([rank_record(1), rank_record(2), rank_record(3, us=9900000)]).encode()
