@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(threads)
 // A body for column_sums(), whose rows are heads: adds dy h.
 template <class T>
 struct WeightGradient {
-    static constexpr int vectors = 4;
+    static constexpr int vectors = 2;
     template <int width>
     struct Read {
         float terms[width];
