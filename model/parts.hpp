@@ -41,7 +41,7 @@ struct Widths {
 Widths widths(const ModelConfig& config) noexcept;
 
 // Returns the inverse frequencies of rotary positions, of which each turns two columns of a head.
-// The formulas are those of transformers' modeling_rope_utils.py.
+// The formulas are those of transformers.
 std::vector<float> rotary_frequencies(const ModelConfig& config);
 
 }  // namespace lockstep::model
