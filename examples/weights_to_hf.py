@@ -115,7 +115,7 @@ def llama_config(config):
         "rope_scaling": rotary_scaling(config),
     }
     kind = config["model"]
-    if kind != "qwen2":
+    if kind != "qwen2" or config["head_size"]:
         theirs["head_dim"] = config["head_size"] or config["embedding_size"] // config["n_heads"]
     if kind in ("llama", "qwen3"):
         theirs["attention_bias"] = yes[config["qkv_bias"]]

@@ -64,7 +64,11 @@ constexpr std::array no_arithmetic{"model_type",
                                    "repetition_penalty",
                                    "num_beams",
                                    "no_repeat_ngram_size",
-                                   "model_max_length"};
+                                   "model_max_length",
+                                   "max_sequence_length",
+                                   "gradient_checkpointing",
+                                   "is_llama_config",
+                                   "transformers.js_config"};
 
 const ReadFamily& family_of(const nlohmann::json& json, const std::string& origin) {
     const auto type = json.find("model_type");

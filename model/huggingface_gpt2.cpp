@@ -26,7 +26,9 @@ constexpr std::array gpt2_without_effect{"summary_type",
                                          "summary_proj_to_labels",
                                          "summary_first_dropout",
                                          "reorder_and_upcast_attn",
-                                         "gradient_checkpointing",
+                                         "n_special",
+                                         "predict_special_tokens",
+                                         "output_past",
                                          "n_ctx",
                                          "embd_pdrop"};
 

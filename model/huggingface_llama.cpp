@@ -43,6 +43,7 @@ constexpr std::array qwen2_keys{
     ConfigKey{"intermediate_size", &ModelConfig::ffn_size, 22016},
     ConfigKey{"max_position_embeddings", &ModelConfig::n_positions, 32768},
     ConfigKey{"num_key_value_heads", &LayerParts::kv_heads, 32},
+    ConfigKey{"head_dim", &LayerParts::head_dim, 0},
 };
 
 constexpr std::array qwen3_keys{

@@ -89,10 +89,15 @@ public:
     std::size_t scratch_bytes(const train::BatchShape& shape) const override {
         if (std::is_same_v<Like, device::CpuTraits>) return 0;
         std::int64_t most = kernels::cuda::product_workspace_bytes;
+        const Widths all = widths(config_);
+        const bool narrow = store_.precision() != train::Precision::fp32;
+        const bool shared = all.kv_heads < all.heads;
+        const bool by_tensor_cores =
+            narrow && config_.parts.window == 0 && kernels::cuda::mma_takes_head(all.head_dim);
         for (const BackwardShape& attention : attentions(launched(shape))) {
             std::int64_t bytes = delta_bytes(attention);
-            if (store_.precision() != train::Precision::fp32 &&
-                kernels::cuda::mma_takes_head(widths(config_).head_dim))
+            if (shared) bytes += key_gradient_bytes(attention, all.head_dim, narrow ? 2 : 4);
+            if (by_tensor_cores)
                 bytes += heads_together(attention, kernels::cuda::usual_score_bytes) *
                          score_bytes_of_head(attention);
             most = std::max(most, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models in the folders of transformers, as they are: loss, gradients and replies are transformers'
-// own, which make_family_goldens.py wrote. LOCKSTEP_FAMILY_FOLDERS names more such folders,
+// own, which make_family_goldens.py wrote. FAMILY_FOLDERS names more such folders,
 // separated by colons.
 #include <doctest/doctest.h>
 
@@ -15,6 +15,7 @@
 
 #include "model/blocks/layout.hpp"
 #include "model/decoding/decoder.hpp"
+#include "model/devices/dry_model.hpp"
 #include "model/huggingface_config.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/files/path_status.hpp"
@@ -77,7 +78,7 @@ std::vector<std::string> folders() {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator("tests/golden/families"))
         found.push_back(entry.path());
-    if (const char* const more = std::getenv("LOCKSTEP_FAMILY_FOLDERS")) {
+    if (const char* const more = std::getenv("FAMILY_FOLDERS")) {
         std::istringstream in(more);
         for (std::string folder; std::getline(in, folder, ':');) found.push_back(folder);
     }
@@ -191,6 +192,52 @@ TEST_CASE("layers of these models that are calculated again have the same gradie
         const double tokens = family.expected.at("label_tokens").get<double>();
         CHECK(narrow->train(batch, kernels::Into::overwrite).nll / tokens ==
               doctest::Approx(loss).epsilon(0.05));
+    }
+}
+
+TEST_CASE("a dry run of these models takes what a step takes, to the byte") {
+    for (const std::string& folder : folders()) {
+        CAPTURE(folder);
+        const Family family(folder);
+        const auto batch = tests::with_filler(family.batch(), 90);
+        const train::BatchShape shape = tests::shape_of(batch);
+        using enum model::Recompute;
+        for (const auto level : {nothing, ffn, layer})
+            for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
+                const auto dry = model::make_dry_model(family.config, precision,
+                                                       model::DeviceKind::cpu, {level});
+                const auto test = family.load(precision, {level});
+                test->train(tests::with_following_labels(batch), kernels::Into::overwrite);
+                CHECK(dry->training_bytes(shape) == test->model->peak_activation_bytes());
+                test->train(tests::with_following_labels(batch), kernels::Into::add);
+                CHECK(dry->training_bytes(shape, kernels::Into::add) ==
+                      test->model->peak_activation_bytes());
+            }
+    }
+}
+
+TEST_CASE("with dropout the gradients of these models are the loss's slope") {
+    for (const std::string& folder : folders()) {
+        CAPTURE(folder);
+        Family family(folder);
+        family.config.dropout = 0.2f;
+        family.config.attention_dropout = 0.3f;
+        const auto test = family.load();
+        const auto batch = family.batch();
+        test->train(batch, kernels::Into::overwrite);
+        const std::vector<float> gradient(test->store.gradient().begin(),
+                                          test->store.gradient().end());
+        const std::vector<float> master(test->store.master().begin(), test->store.master().end());
+        double square = 0;
+        for (const float value : gradient) square += std::pow(value, 2);
+        const auto loss_at = [&](double step) {
+            for (std::size_t i = 0; i < master.size(); ++i)
+                test->store.master()[i] = static_cast<float>(master[i] + step * gradient[i]);
+            return test->train(batch, kernels::Into::overwrite).loss;
+        };
+        const double step = 0.02 / square;
+        const double slope = (loss_at(step) - loss_at(-step)) / (2 * step);
+        CHECK(slope == doctest::Approx(square).epsilon(0.02));
     }
 }
 

@@ -23,7 +23,10 @@ TensorInfo joined(const std::string& path, std::string name, std::vector<TensorI
     whole.name = std::move(name);
     whole.count = 0;
     whole.shape.front() = 0;
+    constexpr std::int64_t most_rows = std::int64_t{1} << 40;  // their sum does not overflow
     for (const TensorInfo& part : parts) {
+        if (part.shape.front() > most_rows)
+            refuse_tensors(path, "tensor " + shown(part.name) + " has too many rows");
         if (part.shape.size() != whole.shape.size() ||
             !std::equal(part.shape.begin() + 1, part.shape.end(), whole.shape.begin() + 1))
             refuse_tensors(path, "tensor " + shown(part.name) + " of shape " +

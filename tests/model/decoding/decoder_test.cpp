@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/decoding/generation.hpp"
 #include "model/decoding/sampling.hpp"
@@ -63,11 +64,12 @@ struct Trained {
     double log_prob(const Tokens& context, const Tokens& reply) {
         train::Batch batch;
         batch.rows = {0};
-        Tokens target = config.kind == Kind::gpt2 ? context : Tokens{};
+        const bool one_side = !has_encoder(config);
+        Tokens target = one_side ? context : Tokens{};
         target.push_back(start_token);
         target.insert(target.end(), reply.begin(), reply.end() - 1);
         batch.target = side(target);
-        batch.source = side(config.kind == Kind::gpt2 ? Tokens{} : context);
+        batch.source = side(one_side ? Tokens{} : context);
         batch.labels.assign(target.size(), -1);
         batch.labels.back() = reply.back();
         batch.label_tokens = 1;
@@ -138,6 +140,25 @@ TEST_CASE("step by step the scores are those of the whole model") {
     }
     Trained gpt2(config_of(Kind::gpt2, Variant::prelayernorm), train::Precision::fp32);
     check_steps(gpt2, 2e-5);
+}
+
+TEST_CASE("so they are with norms of heads, shared keys, rotary positions and a window") {
+    ModelConfig config = config_of(Kind::qwen3, Variant::prelayernorm);
+    apply_fixed(config);
+    config.heads = 4;
+    config.parts.kv_heads = 2;
+    config.parts.head_dim = 6;
+    Trained whole(config, train::Precision::fp32);
+    check_steps(whole, 2e-5);
+    config.parts.window = 5;
+    Trained windowed(config, train::Precision::fp32);
+    check_steps(windowed, 2e-5);
+    config.kind = Kind::qwen2;
+    config.parts.head_norms = Has::no;
+    config.parts.qkv_bias = Has::yes;
+    config.parts.own_head = Has::no;
+    Trained biased(config, train::Precision::fp32);
+    check_steps(biased, 2e-5);
 }
 
 TEST_CASE("and in bf16 but for rounding") {

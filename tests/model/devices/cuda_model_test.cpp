@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "model/blocks/layout.hpp"
 #include "model/devices/dry_model.hpp"
+#include "model/huggingface_config.hpp"
+#include "runtime/core/json_text.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"
 #include "runtime/kernels/step.hpp"
@@ -241,4 +244,38 @@ TEST_CASE("on a GPU batches that do not fit the model are refused, and memory is
     CHECK(test.model().peak_activation_bytes() == peak);
     CHECK(test.model().take_spans().forward.size() == 4);
     CHECK_THROWS_AS(test.evaluate(train::Batch{}), Error);
+}
+
+TEST_CASE("models of transformers' families are on a GPU what they are on a CPU") {
+    train::Batch batch = tests::with_following_labels(Golden("gpt2").batch(""));
+    for (const auto& entry : std::filesystem::directory_iterator("tests/golden/families")) {
+        const std::string path = entry.path().string() + "/config.json";
+        CAPTURE(path);
+        auto config = model::config_from_huggingface(read_json_text(path), path);
+        config.dropout = 0.2f;
+        config.attention_dropout = 0.3f;
+        const auto vocabulary = static_cast<std::int32_t>(config.vocabulary);
+        for (std::int32_t& token : batch.target.tokens) token %= vocabulary;
+        tests::ModelUnderTest cpu(config);
+        const auto wanted = cpu.train(batch, kernels::Into::overwrite);
+        for (const model::Recompute level : {model::Recompute::nothing, model::Recompute::layer}) {
+            OnGpu gpu(config, train::Precision::fp32, {level});
+            const auto computed = gpu.train(batch, kernels::Into::overwrite);
+            CHECK(computed.sums.loss == doctest::Approx(wanted.loss).epsilon(1e-5));
+            for (const train::Parameter& p : cpu.table.all()) {
+                CAPTURE(p.name);
+                double largest = 1e-5, worst = 0;
+                for (std::size_t i = p.offset; i < p.offset + p.count; ++i) {
+                    const double value = cpu.store.gradient()[i];
+                    largest = std::max(largest, std::abs(value));
+                    worst = std::max(worst, std::abs(value - computed.gradient[i]));
+                }
+                CHECK(worst < 2e-4 * largest);
+            }
+            const auto dry = model::make_dry_model(config, train::Precision::fp32,
+                                                   model::DeviceKind::gpu, {level});
+            CHECK(dry->training_bytes(tests::shape_of(batch)) ==
+                  gpu.model().peak_activation_bytes());
+        }
+    }
 }

@@ -34,7 +34,7 @@ std::string halves(int first, int count) {
     return bytes;
 }
 
-std::string refusal(const std::string& path) {
+std::string refused_file(const std::string& path) {
     try {
         const SafetensorsFile file(path);
     } catch (const Error& error) {
@@ -44,7 +44,7 @@ std::string refusal(const std::string& path) {
     return "";
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool has_part(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
@@ -110,22 +110,23 @@ TEST_CASE("queries, keys and values of several files are rows of one tensor, in 
 
 TEST_CASE("an index that does not fit its files is refused in one line") {
     const Shards shards;
-    CHECK(refusal(shards.index) == "");
+    CHECK(refused_file(shards.index) == "");
     shards.write_index("model-3.safetensors");
-    CHECK(has(refusal(shards.index), "model-3.safetensors, which is missing"));
+    CHECK(has_part(refused_file(shards.index), "model-3.safetensors, which is missing"));
     shards.write_index("../model-2.safetensors");
-    CHECK(has(refusal(shards.index), "names no file for tensor"));
+    CHECK(has_part(refused_file(shards.index), "names no file for tensor"));
     tests::write_text(shards.index, "{\"weight_map\": {\"x\": \"model-1.safetensors\"}}");
-    CHECK(has(refusal(shards.index), "tensor x is not in model-1.safetensors"));
+    CHECK(has_part(refused_file(shards.index), "tensor x is not in model-1.safetensors"));
     for (const char* const text : {"", "[]", "{\"weight_map\": {}}", "{\"weight_map\": 3}"}) {
         tests::write_text(shards.index, text);
-        CHECK(has(refusal(shards.index), "names no tensors"));
+        CHECK(has_part(refused_file(shards.index), "names no tensors"));
     }
     // Without the values the rows are not complete.
     shards.write_index("model-2.safetensors");
     tests::write_text(shards.second, tests::read_text(shards.first));
-    CHECK(has(refusal(shards.index), "two of its files hold tensor"));
-    CHECK(has(refusal(shards.first), "lacks a tensor that belongs to " + layer + "k_proj"));
+    CHECK(has_part(refused_file(shards.index), "two of its files hold tensor"));
+    CHECK(
+        has_part(refused_file(shards.first), "lacks a tensor that belongs to " + layer + "k_proj"));
 }
 
 TEST_CASE("a head beside a tied table must be a copy of it") {
