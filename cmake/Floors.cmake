@@ -35,10 +35,10 @@ lockstep_floor(model
     model_decoding
     model_devices)
 lockstep_floor(data
-    data_jinja
-    data_templates
     data_patterns
     data_text
+    data_jinja
+    data_templates
     data_bpe
     data_tokenizer_steps
     data_decoders

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "data/prepare/talk_rows.hpp"
 #include "data/text/plain_text.hpp"
 #include "data/tokenizers/written_words.hpp"
 #include "runtime/core/philox.hpp"
@@ -133,6 +134,10 @@ EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer
                               const EncodeSettings& settings) {
     EncodedChunk out;
     out.file_bytes = chunk.file_bytes;
+    if (settings.chat != nullptr) {
+        encode_talks(chunk, tokenizer, settings, out);
+        return out;
+    }
     EpisodeEncoder encoder(tokenizer, settings, chunk.file, out);
     read_turns(chunk, settings.read, out.warnings, encoder);
     return out;

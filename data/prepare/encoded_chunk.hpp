@@ -8,16 +8,21 @@
 
 #include "data/text/text_tokens.hpp"
 #include "data/text/turns.hpp"
+#include "data/tokenizers/chat_format.hpp"
 #include "data/tokenizers/tokenizer.hpp"
 
 namespace lockstep::data {
+
+// Says who ends a target: the writer with the first end token, or the target itself.
+enum class TargetEnd { added, included };
 
 // Gives a row as ranges of its chunk's ids. Contexts of one episode overlap, so the ids are stored
 // once.
 struct EncodedRow {
     std::size_t source_begin = 0, source_end = 0;
-    std::size_t target_begin = 0, target_end = 0;  // without __end__
+    std::size_t target_begin = 0, target_end = 0;
     std::size_t references_begin = 0, references_end = 0;
+    TargetEnd end = TargetEnd::added;
 };
 
 // Holds an encoded chunk of dialogues.
@@ -44,6 +49,7 @@ struct EncodeSettings {
     ReadOptions read;
     std::uint64_t seed = 1;
     enum class References { none, kept } references = References::none;
+    const ChatFormat* chat = nullptr;  // how the tokenizer's model reads messages, if it says so
 };
 
 EncodedChunk encode_dialogues(const TextChunk& chunk, const Tokenizer& tokenizer,

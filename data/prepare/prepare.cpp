@@ -13,6 +13,7 @@
 #include "data/splits/equal_files.hpp"
 #include "data/storage/dataset_info.hpp"
 #include "data/text/read_progress.hpp"
+#include "data/tokenizers/chat_format.hpp"
 #include "data/tokenizers/dict_file.hpp"
 #include "data/tokenizers/unknown_words.hpp"
 #include "data/writing/output_directory.hpp"
@@ -198,6 +199,23 @@ void warn_of_empty_shards(const SplitInfo& train, Log& log) {
                  " shards; use fewer --shards");
 }
 
+// Mistakes of a template show here first.
+void tell_label_shares(const std::vector<SplitInfo>& splits, const ReadOptions& read, Log& log) {
+    log.info(
+        "the chat template of the tokenizer writes the conversations; each turn of the "
+        "assistant is a row");
+    if (read.history_size > 0 || read.delimiter != ReadOptions{}.delimiter)
+        log.info(
+            "warning: --history-size and --delimiter do not count where a chat template "
+            "writes the conversations");
+    for (const SplitInfo& split : splits) {
+        const auto labels = static_cast<double>(split.target_tokens);
+        const auto all = labels + static_cast<double>(split.source_tokens);
+        log.info(split.name + ": " + one_decimal(100 * labels / all) +
+                 " % of the tokens have a label");
+    }
+}
+
 DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<SplitFiles>& given,
                           int threads, const std::string& directory, Log& log) {
     Warnings warnings, told_later;  // the training text is read again for its split
@@ -230,6 +248,8 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     warn_of_empty_shards(info.splits.front(), log);
     for (const SplitInfo& split : info.splits)
         warn_of_unknown(split.name, split.texts, *tokenizer, options.tokenizer.dict_file, log);
+    if (options.read.format == TextFormat::messages && ChatFormat::of(*tokenizer))
+        tell_label_shares(info.splits, options.read, log);
     index.close();
     info.index_xxh3 = hex(hash_file(directory + "/" + format::index_file));
     write_dataset_info(directory, info);

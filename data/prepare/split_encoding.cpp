@@ -25,7 +25,7 @@ public:
             if (source.empty() && empty_context_) source = {&*empty_context_, 1};
             target_.assign(ids.begin() + static_cast<std::ptrdiff_t>(row.target_begin),
                            ids.begin() + static_cast<std::ptrdiff_t>(row.target_end));
-            target_.push_back(end_);
+            if (row.end == TargetEnd::added) target_.push_back(end_);
             references_.assign(
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_begin),
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_end));
@@ -184,13 +184,16 @@ void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitW
         return;
     }
     using Kept = EncodeSettings::References;
+    std::optional<ChatFormat> chat;
+    if (job.read.format == TextFormat::messages) chat = ChatFormat::of(tokenizer);
     run<DialogueRows, EncodedChunk>(
         job, writers, tokenizer.special(),
         [&](const SplitText& t) {
             const EncodeSettings settings{
                 .read = job.read,
                 .seed = job.seed,
-                .references = t.part == SplitPart::train ? Kept::none : Kept::kept};
+                .references = t.part == SplitPart::train ? Kept::none : Kept::kept,
+                .chat = chat ? &*chat : nullptr};
             return encode_dialogues(t.text, tokenizer, settings);
         },
         warnings, log);

@@ -102,9 +102,10 @@ Value Evaluator::name(const Expression& expression, const Scope& scope) {
         function->name = expression.name;
         return FunctionPointer(std::move(function));
     }
-    return machine_.undefined(
-        "'" + shown(expression.name) + "' is undefined" +
-        (expression.name == "strftime_now" ? "; give the day with --date YYYY-MM-DD" : ""));
+    return machine_.undefined("'" + shown(expression.name) + "' is undefined" +
+                              (expression.name == "strftime_now"
+                                   ? " without a day; let the template ask whether it is defined"
+                                   : ""));
 }
 
 Value Evaluator::items(const Expression& expression, const Scope& scope) {

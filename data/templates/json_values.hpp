@@ -7,8 +7,8 @@
 
 namespace lockstep::data::jinja {
 
-// Returns a value whose texts and names have the marks. Fails for whole numbers of more than 64
-// bits.
+// Returns a value whose texts and names have the marks, but for the usual names of roles. Fails for
+// whole numbers of more than 64 bits.
 Value value_of(Machine& machine, const nlohmann::ordered_json& json, unsigned marks);
 
 }  // namespace lockstep::data::jinja

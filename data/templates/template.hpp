@@ -40,8 +40,9 @@ public:
     Template(Template&&) noexcept;
     Template& operator=(Template&&) noexcept;
 
-    // The texts of `data` are words of the data; those of `constants` are the template's own, such
-    // as the names of special tokens. `constants` hides members of `data`. Both are objects.
+    // The texts of `data` are words of the data, but for "role": "user" and the like; those of
+    // `constants` are the template's own, such as the names of special tokens. `constants` hides
+    // members of `data`. Both are objects.
     RenderedText render(const nlohmann::ordered_json& data, const nlohmann::ordered_json& constants,
                         const RenderOptions& options = {}) const;
 

@@ -42,7 +42,8 @@ std::string json_hint(std::string_view line) {
     for (const Shape& shape : shapes)
         if (has(line, shape.members[0]) && has(line, shape.members[1]))
             return std::string("; it looks like ") + shape.name +
-                   by_jq(std::string(array ? ".[] | " : "") + shape.filter);
+                   (array ? by_jq(std::string(".[] | ") + shape.filter)
+                          : std::string(", so say --format messages"));
     if (array)
         return "; it looks like a JSON array; write one object a line by jq -c '.[]' FILE > "
                "NEW.jsonl, and read that";

@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "data/text/conversation_shapes.hpp"
 #include "data/text/fields.hpp"
 #include "data/text/format_hint.hpp"
 #include "runtime/core/json_names.hpp"
@@ -25,15 +26,16 @@ bool holds_something(const nlohmann::json& value) {
 // A line of ParlAI's or of chat messages is told by its own reader.
 void refuse_other_shape(const nlohmann::json& json, std::string_view line, std::string_view own,
                         const std::string& expected, const SourceLine& source_line) {
-    const bool known = json.is_object() && (json.contains("messages") || json.contains("dialog"));
+    const bool known = json.is_object() && (json.contains("messages") || json.contains("dialog") ||
+                                            (own == "\"messages\"" && has_other_shape(json)));
     if (known) return;
     throw_bad_text(source_line, "no " + std::string(own) + expected + format_hint(line));
 }
 
-}  // namespace
+using ReadLine =
+    std::function<void(const nlohmann::json&, std::string_view line, const SourceLine&)>;
 
-void for_each_json_line(const TextChunk& chunk, std::string_view form,
-                        const std::function<void(const nlohmann::json&, const SourceLine&)>& read) {
+void for_each_checked_line(const TextChunk& chunk, std::string_view form, const ReadLine& read) {
     const std::string expected = "; a line is " + std::string(form);
     const std::size_t quote = form.find('"');
     const std::string_view own = form.substr(quote, form.find('"', quote + 1) + 1 - quote);
@@ -47,7 +49,7 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
                                                 " twice, of which only one can be meant");
             if (!json.is_object() || !json.contains(own.substr(1, own.size() - 2)))
                 refuse_other_shape(json, line, own, expected, source_line);
-            read(json, source_line);
+            read(json, line, source_line);
         } catch (const nlohmann::json::parse_error& e) {
             throw_bad_text(
                 source_line,
@@ -57,6 +59,25 @@ void for_each_json_line(const TextChunk& chunk, std::string_view form,
             throw_bad_text(source_line, "not a conversation" + expected);
         }
     });
+}
+
+}  // namespace
+
+void for_each_json_line(const TextChunk& chunk, std::string_view form,
+                        const std::function<void(const nlohmann::json&, const SourceLine&)>& read) {
+    for_each_checked_line(chunk, form,
+                          [&](const nlohmann::json& json, std::string_view,
+                              const SourceLine& source_line) { read(json, source_line); });
+}
+
+void for_each_ordered_json_line(
+    const TextChunk& chunk, std::string_view form,
+    const std::function<void(const nlohmann::ordered_json&, const SourceLine&)>& read) {
+    for_each_checked_line(
+        chunk, form,
+        [&](const nlohmann::json&, std::string_view line, const SourceLine& source_line) {
+            read(nlohmann::ordered_json::parse(line), source_line);
+        });
 }
 
 std::string_view text_of(const nlohmann::json& string, Texts texts, const SourceLine& source_line) {

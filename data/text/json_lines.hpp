@@ -17,6 +17,11 @@ namespace lockstep::data {
 void for_each_json_line(const TextChunk& chunk, std::string_view form,
                         const std::function<void(const nlohmann::json&, const SourceLine&)>& read);
 
+// Does the same with lines whose members keep their order.
+void for_each_ordered_json_line(
+    const TextChunk& chunk, std::string_view form,
+    const std::function<void(const nlohmann::ordered_json&, const SourceLine&)>& read);
+
 // Returns the string, with or without spaces at both ends. Throws a data error for a NUL character
 // (`\u0000`), and nlohmann's error if the value is not a string.
 std::string_view text_of(const nlohmann::json& string, Texts texts, const SourceLine& source_line);

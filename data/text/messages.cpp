@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "data/text/conversation_shapes.hpp"
 #include "data/text/fields.hpp"
 #include "data/text/json_lines.hpp"
 
@@ -177,7 +178,10 @@ void read_line(const Json& line, Texts form, Warnings& warnings, const SourceLin
 void read_messages(const TextChunk& chunk, Texts form, Warnings& warnings, CheckedTurns& turns) {
     for_each_json_line(chunk, form_of_messages,
                        [&](const Json& line, const SourceLine& source_line) {
-                           read_line(line, form, warnings, source_line, turns);
+                           if (!has_other_shape(line))
+                               return read_line(line, form, warnings, source_line, turns);
+                           const Json changed(as_messages(line, warnings, source_line));
+                           read_line(changed, form, warnings, source_line, turns);
                        });
 }
 

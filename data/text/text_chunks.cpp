@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "data/text/episode_borders.hpp"
 #include "runtime/core/error.hpp"
@@ -77,11 +78,39 @@ void ChunkReader::open_next_file() {
     taken_bytes_ = 0;
     state_ = State::reading;
     next_line_ = 1;
+    array_.reset();
     read_until(text_start_bytes);
     buffer_.erase(0, mark_bytes(buffer_, paths_[file_index_]));
+    begin_array();
+}
+
+void ChunkReader::begin_array() {
+    const bool lines_are_objects = format_ == TextFormat::jsonl || format_ == TextFormat::messages;
+    if (!lines_are_objects || !ArrayLines::begins(buffer_)) return;
+    array_.emplace();
+    const std::string begin = std::exchange(buffer_, {});
+    add_array(begin);
+}
+
+void ChunkReader::add_array(std::string_view text) {
+    array_->add(text, buffer_);
+    if (state_ != State::at_end || array_->closed()) return;
+    const auto lines = std::count(buffer_.begin(), buffer_.end(), '\n');
+    throw_bad_text({&paths_[file_index_], next_line_ + static_cast<std::uint64_t>(lines)},
+                   "the JSON array is not closed by ']'; was the file cut?");
 }
 
 void ChunkReader::read_until(std::size_t bytes) {
+    if (!array_) return read_bytes(bytes);
+    while (state_ != State::at_end && buffer_.size() < bytes) {
+        std::string lines = std::exchange(buffer_, {});
+        read_bytes(std::min(bytes, chunk_bytes));
+        const std::string read = std::exchange(buffer_, std::move(lines));
+        add_array(read);
+    }
+}
+
+void ChunkReader::read_bytes(std::size_t bytes) {
     if (state_ == State::at_end || buffer_.size() >= bytes) return;
     const std::size_t had = buffer_.size();
     buffer_.resize(bytes);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "data/text/input_file.hpp"
+#include "data/text/json_array.hpp"
 #include "data/text/read_options.hpp"
 
 namespace lockstep::data {
@@ -58,6 +60,9 @@ public:
 private:
     void open_next_file();
     void read_until(std::size_t bytes);
+    void read_bytes(std::size_t bytes);
+    void begin_array();
+    void add_array(std::string_view text);
     void take(std::size_t bytes, TextChunk& chunk);
     std::size_t find_cut() const;
     [[noreturn]] void throw_too_long() const;
@@ -67,7 +72,8 @@ private:
     std::uint64_t total_bytes_ = 0;
     std::size_t file_index_ = 0;  // index of the open file
     InputFile file_;
-    std::uint64_t taken_bytes_ = 0;  // bytes taken from the open file
+    std::optional<ArrayLines> array_;  // the open file is a JSON array of conversations
+    std::uint64_t taken_bytes_ = 0;    // bytes taken from the open file
     std::uint64_t next_line_ = 1;
     std::string buffer_;
     enum class State { reading, at_end } state_ = State::reading;

@@ -47,6 +47,13 @@ BpeOptions read_bpe(const JsonPart& model) {
             .merge_ranks = {}};
 }
 
+void require_utf8(std::string_view text) {
+    const std::size_t wrong = unicode::first_invalid(text);
+    if (wrong != text.size())
+        throw Error(ErrorKind::data,
+                    "the text is not UTF-8, at its byte " + std::to_string(wrong + 1));
+}
+
 }  // namespace
 
 PretrainedTokenizer::PretrainedTokenizer(const RawTokenizerFile& file, const TokenizerFacts& facts,
@@ -132,6 +139,9 @@ public:
         tokenizer_.added_.split({text, Piece::Place::begin}, AddedTokens::Stage::given, specials_,
                                 *this);
     }
+    void encode(std::string_view text, std::span<const TextRange> words) {
+        if (!text.empty()) tokenizer_.added_.split({text, Piece::Place::begin}, words, *this);
+    }
     void take_token(std::int32_t id) override { out_.push_back(id); }
     void take_text(const Piece& section) override {
         if (stage_ == AddedTokens::Stage::normalized) return split(section);
@@ -165,13 +175,18 @@ private:
 
 void PretrainedTokenizer::encode(std::string_view text, const EncodeOptions& options,
                                  std::vector<std::int32_t>& out) const {
-    if (const std::size_t wrong = unicode::first_invalid(text); wrong != text.size())
-        throw Error(ErrorKind::data,
-                    "the text is not UTF-8, at its byte " + std::to_string(wrong + 1));
+    require_utf8(text);
     const std::size_t begin = out.size();
     const WorkspacePool::Lease workspace(workspaces_);
     Encoding(*this, options.specials_in_text, *workspace, out).encode(text);
     if (options.add_special == AddSpecial::yes) post_processor_.add(begin, out);
+}
+
+void PretrainedTokenizer::encode(std::string_view text, std::span<const TextRange> words,
+                                 std::vector<std::int32_t>& out) const {
+    require_utf8(text);
+    const WorkspacePool::Lease workspace(workspaces_);
+    Encoding(*this, SpecialsInText::text, *workspace, out).encode(text, words);
 }
 
 std::vector<std::int32_t> PretrainedTokenizer::encode(std::string_view text,

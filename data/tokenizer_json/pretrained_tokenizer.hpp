@@ -46,6 +46,10 @@ public:
     void encode(std::string_view text, const EncodeOptions& options,
                 std::vector<std::int32_t>& out) const;
     std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options) const;
+    // Appends the ids of `text`, in which special tokens are tokens but where they touch one of
+    // `words`, which are in order.
+    void encode(std::string_view text, std::span<const TextRange> words,
+                std::vector<std::int32_t>& out) const;
     // Leaves out ids that no token has.
     std::string decode(std::span<const std::int32_t> ids, SkipSpecial skip) const;
 

@@ -74,6 +74,8 @@ void AddedTokens::read_normalized(const Normalizer* normalizer) {
             if (!token.in_texts) continue;
             (token.normalized ? normalized_ : given_)
                 .add(token.decoded, static_cast<std::int32_t>(i));
+            if (token.special || !token.normalized)
+                marked_.add(token.content, static_cast<std::int32_t>(i));
         }
     }
 }
@@ -86,7 +88,29 @@ bool AddedTokens::stands_alone(const AddedToken& token, std::string_view before,
 
 void AddedTokens::split(const Piece& text, Stage stage, SpecialsInText specials,
                         SectionSink& sink) const {
-    const TokenTrie& trie = stage == Stage::given ? given_ : normalized_;
+    split(
+        text, stage == Stage::given ? given_ : normalized_,
+        [&](const AddedToken& token, const TokenTrie::Match&) {
+            return specials == SpecialsInText::tokens || !token.special;
+        },
+        sink);
+}
+
+void AddedTokens::split(const Piece& text, std::span<const TextRange> words,
+                        SectionSink& sink) const {
+    std::size_t next = 0;  // the first of the words that ends behind the match
+    split(
+        text, marked_,
+        [&](const AddedToken& token, const TokenTrie::Match& match) {
+            while (next < words.size() && words[next].end <= match.begin) ++next;
+            const bool touches = next < words.size() && words[next].begin < match.end;
+            return !token.special || !touches;
+        },
+        sink);
+}
+
+void AddedTokens::split(const Piece& text, const TokenTrie& trie, const Taken& taken,
+                        SectionSink& sink) const {
     const std::string_view all = text.text;
     std::size_t done = 0;
     const auto give = [&](std::size_t begin, std::size_t end) {
@@ -96,7 +120,7 @@ void AddedTokens::split(const Piece& text, Stage stage, SpecialsInText specials,
     };
     for (auto match = trie.find(all, 0); match.number >= 0; match = trie.find(all, match.end)) {
         const AddedToken& token = tokens_[static_cast<std::size_t>(match.number)];
-        if (specials == SpecialsInText::text && token.special) continue;
+        if (!taken(token, match)) continue;
         const std::string_view before = all.substr(0, match.begin);
         const std::string_view behind = all.substr(match.end);
         if (!stands_alone(token, before, behind)) continue;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +33,11 @@ struct AddedToken {
 // What the text of a special token is: the token, as `tokenizers` takes it, or only text.
 enum class SpecialsInText { tokens, text };
 
+// A part of a text, in bytes.
+struct TextRange {
+    std::size_t begin = 0, end = 0;
+};
+
 // Takes a text's added tokens and what is between them.
 class SectionSink {
 public:
@@ -56,18 +63,27 @@ public:
     // Divides a text into the tokens that are found at this stage and what is between them.
     void split(const Piece& text, Stage stage, SpecialsInText specials, SectionSink& sink) const;
 
+    // Divides a given text into the special tokens of both stages, and the other tokens that are
+    // found in given texts, and what is between them. A special token that touches one of `words`,
+    // which are in order, is text.
+    void split(const Piece& text, std::span<const TextRange> words, SectionSink& sink) const;
+
     // Returns nullptr if no added token has the id.
     const AddedToken* find(std::int32_t id) const noexcept;
     const std::vector<AddedToken>& all() const noexcept { return tokens_; }
 
 private:
     void check_ids(const JsonPart& file, const Vocabulary& vocabulary) const;
+    // A match that is not `taken` is text.
+    using Taken = std::function<bool(const AddedToken& token, const TokenTrie::Match& match)>;
+    void split(const Piece& text, const TokenTrie& trie, const Taken& taken,
+               SectionSink& sink) const;
     bool stands_alone(const AddedToken& token, std::string_view before,
                       std::string_view behind) const noexcept;
 
     std::vector<AddedToken> tokens_;
     std::unordered_map<std::int32_t, std::size_t> by_id_;
-    TokenTrie given_, normalized_;
+    TokenTrie given_, normalized_, marked_;  // marked_: of texts whose words are known
 };
 
 }  // namespace lockstep::data

@@ -101,6 +101,12 @@ auto HuggingfaceTokenizer::files_in(const std::string& folder) -> std::vector<Ke
     return files;
 }
 
+const std::string* HuggingfaceTokenizer::kept_file(std::string_view name) const noexcept {
+    for (const KeptFile& kept : files_)
+        if (kept.name == name) return &kept.content;
+    return nullptr;
+}
+
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::string& folder) {
     auto engine = open_pretrained_tokenizer(folder);
     SpecialTokens special = special_tokens_in(folder, *engine);

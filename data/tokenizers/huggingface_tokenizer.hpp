@@ -40,6 +40,11 @@ public:
     std::vector<std::string> save(const std::string& directory) const override;
     std::string_view name() const noexcept override { return huggingface_name; }
 
+    // The tokenizer itself, for texts in which some special tokens are tokens.
+    const PretrainedTokenizer& engine() const noexcept { return *engine_; }
+    // Returns the content of one of the kept files; nullptr: there is no such file.
+    const std::string* kept_file(std::string_view name) const noexcept;
+
 private:
     struct KeptFile {
         std::string name, content;

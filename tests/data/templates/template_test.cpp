@@ -95,6 +95,10 @@ TEST_CASE("the words of the data stay marked through what a template does with t
           "a<b>c|");
     CHECK(words("{{ x | string | safe | default('z') | list | reverse | join }}") == "c>b<a|");
     CHECK(words("no words {{ end }}") == "");
+    const auto roles = render("<|{{ m[0].role }}|><|{{ m[1].role }}|>{{ m[0].name }}",
+                              {{"m", {{{"role", "user"}, {"name", "user"}}, {{"role", "end"}}}}});
+    CHECK(roles.text == "<|user|><|end|>user");
+    CHECK(marked(roles, roles.from_data) == "end|user|");
 }
 
 TEST_CASE("generation blocks keep their marks in macros and texts") {
@@ -113,7 +117,8 @@ TEST_CASE("strftime_now is the given day, and is not there without one") {
               .text == "06 Jul 2024, Saturday, 6.7.24 2024-07-06 July Sat 188 00:00 %");
     CHECK(render("{{ strftime_now is defined }}").text == "False");
     CHECK(error_of("{{ strftime_now('%d') }}") ==
-          "chat.jinja:1: 'strftime_now' is undefined; give the day with --date YYYY-MM-DD");
+          "chat.jinja:1: 'strftime_now' is undefined without a day; let the template "
+          "ask whether it is defined");
     CHECK(error_of("{{ strftime_now('%Q') }}", options) ==
           "chat.jinja:1: strftime_now: the code '%Q' is not supported");
 }

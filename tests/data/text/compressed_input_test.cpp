@@ -123,3 +123,34 @@ TEST_CASE("a small file of one endless line is refused before it fills the memor
 TEST_CASE("standard input cannot be read twice") {
     CHECK(error_of("-").find("standard input; name a file") != std::string::npos);
 }
+
+TEST_CASE("a JSON array is read as lines that keep their numbers") {
+    const tests::ScratchFolder dir;
+    const auto lines_of = [&](const std::string& text, TextFormat format = TextFormat::messages) {
+        tests::write_text(dir / "a.json", text);
+        std::string lines;
+        try {
+            ChunkReader reader({dir / "a.json"}, format);
+            for (TextChunk chunk; reader.next(chunk);) lines += chunk.text;
+        } catch (const Error& e) {
+            const std::string what = e.what();
+            return what.substr(what.find("a.json"));
+        }
+        return lines;
+    };
+    CHECK(lines_of("[{\"a\": 1}, {\"b\": [\"x\", {}]}]\n") == "{\"a\": 1}\n{\"b\": [\"x\", {}]}\n");
+    CHECK(lines_of("\n[\n  {\"a\": 1,\n   \"b\": \"}\\\"]\"},\n  {\"c\": 2}\n]") ==
+          "\n\n{\"a\": 1,    \"b\": \"}\\\"]\"}\n\n{\"c\": 2}\n");
+    CHECK(lines_of("[\n 1,\n {}]x", TextFormat::jsonl) == "\n1\n{}x");
+    CHECK(lines_of("[]") == "");
+    CHECK(lines_of("[{}]", TextFormat::text) == "[{}]");
+    CHECK(lines_of("[\n{}\n,\n") ==
+          "a.json:4: the JSON array is not closed by ']'; was the file cut?");
+    std::string many = "[", wanted;
+    for (int i = 0; i < 60'000; ++i) {
+        const std::string one = "{\"number\": " + std::to_string(i * 7919) + "}";
+        many += (i > 0 ? ",\n" : "") + one;
+        wanted += one + "\n";
+    }
+    CHECK(lines_of(many + "]\n") == wanted);
+}

@@ -110,3 +110,36 @@ TEST_CASE("texts as they were written keep their white space, and nothing stands
                     options)
               .turns == "[ 1:__SILENCE__->a");
 }
+
+TEST_CASE("chat messages: other programs' forms of conversations are read and told") {
+    const Read share =
+        read(R"({"system": "s", "conversations": [{"from": "human", "value": "a"},)"
+             R"({"from": "gpt", "value": "b"}, {"from": "observation", "value": "c"},)"
+             R"({"from": "function_call", "value": "d"}]})");
+    CHECK(share.turns == "[ 1:s-> 1:a->b 1:c->d");
+    CHECK(share.warnings.find("ShareGPT's \"conversations\" are read as messages") !=
+          std::string::npos);
+    const Read alpaca =
+        read(R"({"instruction": "a", "input": "b", "output": "c", "history": [["x", "y"]]})"
+             "\n"
+             R"({"instruction": "d", "input": "", "output": "e"})");
+    CHECK(alpaca.turns == "[ 1:x->y 1:a\nb->c][ 2:d->e");
+    CHECK(alpaca.warnings.find("(2 times)") != std::string::npos);
+    CHECK(read(R"({"prompt": "a", "completion": "b"})").turns == "[ 1:a->b");
+    CHECK(read(R"({"prompt": [{"role": "user", "content": "a"}],)"
+               R"("completion": [{"role": "assistant", "content": "b"}]})")
+              .turns == "[ 1:a->b");
+}
+
+TEST_CASE("chat messages: wrong parts of other forms are told with file and line") {
+    const auto told = [](const char* line) { return read(line).turns; };
+    CHECK(told(R"({"conversations": 1})") == "f:1: \"conversations\" is no list");
+    CHECK(told(R"({"conversations": [{"from": "human"}]})") == "f:1: no text as \"value\"");
+    CHECK(told(R"({"conversations": [{"from": "dog", "value": "a"}]})")
+              .starts_with("f:1: a turn \"from\" 'dog'; turns are from human, gpt"));
+    CHECK(told(R"({"instruction": 1, "output": "a"})") == "f:1: no text as \"instruction\"");
+    CHECK(told(R"({"instruction": "a", "output": "b", "history": [["x"]]})")
+              .starts_with("f:1: \"history\" has something other than two texts"));
+    CHECK(told(R"({"prompt": "a", "completion": ["b"]})")
+              .starts_with("f:1: \"prompt\" and \"completion\" are neither"));
+}

@@ -195,11 +195,12 @@ TEST_CASE("lines of another format are refused with the format that they look li
     const std::string share = R"({"conversations": [{"from": "human", "value": "a"}]})";
     const std::string alpaca = R"({"instruction": "a", "input": "", "output": "b"})";
     const std::string pair = R"({"prompt": "a", "completion": "b"})";
+    for (const auto& told : {told_by_parlai, told_by_jsonl}) {
+        CHECK(has(told(share).turns, "ShareGPT's conversations, so say --format messages"));
+        CHECK(has(told(alpaca).turns, "Alpaca's instructions, so say --format messages"));
+        CHECK(has(told(pair).turns, "prompts with completions, so say --format messages"));
+    }
     for (const auto& told : {told_by_parlai, told_by_messages, told_by_jsonl}) {
-        CHECK(has(told(share).turns, "ShareGPT's conversations: write them anew by jq -c '{mess"));
-        CHECK(
-            has(told(alpaca).turns, "Alpaca's instructions: write them anew by jq -c '{messages"));
-        CHECK(has(told(pair).turns, "prompts with completions: write them anew by jq -c 'if "));
         CHECK(has(told("[" + share + "]").turns, "by jq -c '.[] | {messages: [.conversations[]"));
         CHECK(has(told("[" + alpaca + "]").turns, "by jq -c '.[] | {messages: [{role"));
         CHECK(has(told("[" + chat + "]").turns, "a JSON array; write one object a line by jq -c"));

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "data/text/text_chunks.hpp"
+#include "data/text/warnings.hpp"
+
+namespace lockstep::data {
+
+// Tells whether a line is a conversation in another form than {"messages": [...]}: ShareGPT's
+// "conversations", Alpaca's "instruction" and "output", or "prompt" and "completion".
+bool has_other_shape(const nlohmann::json& line);
+
+// Returns the line with "messages" in place of such members; others stay. A line that has
+// "messages" is returned as it is. Adds a warning that tells the form. Throws a data error with the
+// line if a part is missing or of another type.
+nlohmann::ordered_json as_messages(nlohmann::ordered_json line, Warnings& warnings,
+                                   const SourceLine& source_line);
+
+}  // namespace lockstep::data
