@@ -2,12 +2,14 @@
 #include "launcher/generate/chat_session.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "data/text/unicode.hpp"
 #include "data/tokenizers/written_words.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {
 
@@ -40,12 +42,19 @@ ChatSession::ChatSession(const RunConfig& config)
       max_length_(reply_options(config).max_length),
       device_(lone_device(config)),
       loaded_(config.model_file, config.checkpoint, device_),
+      chat_(data::ChatFormat::of(loaded_.tokenizer())),
       replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config),
                StopTexts(loaded_.tokenizer(), config.talk.stops)),
       taken_cores_(
           cores_notice(device_, comm::alone(), [quiet = config.quiet](const std::string& line) {
               if (!quiet) warn_of_taken_cores(line);
-          })) {}
+          })) {
+    if (!chat_ && !settings_.system.empty())
+        throw Error(ErrorKind::config,
+                    "--system: " + config.model_file +
+                        " has no chat template (chat_template.jinja), so it knows no system "
+                        "message; leave it out");
+}
 
 std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>& turns) const {
     const data::Tokenizer& tokenizer = loaded_.tokenizer();
@@ -83,7 +92,37 @@ std::vector<std::vector<Reply>> ChatSession::ranked(
 }
 
 std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row) {
-    return ranked({context_of(turns)}, {row}).front().front().text;
+    const auto context =
+        chat_ ? context_of_talk(talk_of(turns), "the conversation") : context_of(turns);
+    return ranked({context}, {row}).front().front().text;
+}
+
+std::vector<std::int32_t> ChatSession::context_of_talk(const std::string& talk,
+                                                       const std::string& where) const {
+    if (!chat_)
+        throw Error(ErrorKind::data, where +
+                                         ": \"messages\", but the model has no chat template "
+                                         R"((chat_template.jinja); give {"text": "..."})");
+    try {
+        return chat_->prompt(nlohmann::ordered_json::parse(talk));
+    } catch (const Error& error) {
+        throw Error(ErrorKind::data, where + ": " + error.what());
+    }
+}
+
+std::string ChatSession::talk_of(const std::vector<std::string>& turns) const {
+    const auto message = [](const char* role, const std::string& content) {
+        return nlohmann::ordered_json{{"role", role}, {"content", content}};
+    };
+    auto messages = nlohmann::ordered_json::array();
+    if (!settings_.system.empty()) messages.push_back(message("system", settings_.system));
+    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(settings_.history_size, 0));
+    std::size_t first = most > 0 && turns.size() > most ? turns.size() - most : 0;
+    // The user speaks first and last.
+    if ((turns.size() - first) % 2 == 0) ++first;
+    for (std::size_t i = first; i < turns.size(); ++i)
+        messages.push_back(message((i - first) % 2 == 0 ? "user" : "assistant", turns[i]));
+    return dump_json(nlohmann::ordered_json{{"messages", messages}});
 }
 
 // A decoder without an encoder has its reply in the same positions, of which the reply takes at

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/tokenizers/chat_format.hpp"
 #include "launcher/generate/reply_generator.hpp"
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/cores_notice.hpp"
@@ -26,12 +28,19 @@ public:
     // training, unless the model is a gpt2 of plain text.
     std::vector<std::int32_t> context_of(const std::vector<std::string>& turns) const;
 
+    // Returns the context of a conversation that the model's chat template writes. `talk` is the
+    // JSON of an object with "messages". Throws a data error that begins with `where` if the model
+    // has no template, or if the template refuses the conversation.
+    std::vector<std::int32_t> context_of_talk(const std::string& talk,
+                                              const std::string& where) const;
+
     // Returns the replies to each context; the best come first. `rows` seed the sampling. Only the
     // end of a context that is too long is used.
     std::vector<std::vector<Reply>> ranked(const std::vector<std::vector<std::int32_t>>& contexts,
                                            const std::vector<std::uint32_t>& rows);
 
-    // Returns the best reply.
+    // Returns the best reply. With a chat template, the turns are those of the user and the
+    // assistant in turn, the last one is the user's, and --system is before them.
     std::string reply(const std::vector<std::string>& turns, std::uint32_t row);
 
     // Returns of how many contexts only the end fitted the model's positions.
@@ -44,6 +53,7 @@ public:
 
 private:
     bool is_cut(std::int64_t context) const;
+    std::string talk_of(const std::vector<std::string>& turns) const;
 
     const TalkConfig settings_;
     const bool null_if_empty_;
@@ -52,6 +62,7 @@ private:
     std::uint64_t cut_contexts_ = 0;
     const ComputeDevice device_;
     LoadedModel loaded_;
+    const std::optional<data::ChatFormat> chat_;
     ReplyGenerator replier_;
     TakenCoresNotice taken_cores_;
 };

@@ -27,7 +27,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 [[noreturn]] void refuse(const std::string& where, const std::string& what) {
     throw Error(
         ErrorKind::data,
-        where + ": " + what + R"(; a line is {"text": "..."} or {"context": ["turn", ...]})");
+        where + ": " + what +
+            R"(; a line is {"text": "..."}, {"context": ["turn", ...]} or {"messages": [...]})");
 }
 
 nlohmann::json object_of(const std::string& line, const std::string& where) {
@@ -62,6 +63,17 @@ std::vector<std::string> turns_of(const nlohmann::json& json, const std::string&
     return turns;
 }
 
+// Returns the text of the last message; empty: it is no text.
+std::string last_words_of(const nlohmann::json& messages, const std::string& where) {
+    if (!messages.is_array() || messages.empty()) refuse(where, R"("messages" is no list)");
+    for (const nlohmann::json& message : messages)
+        if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
+            refuse(where, R"("messages" has one without a "role")");
+    const nlohmann::json& last = messages.back();
+    if (!last.contains("content") || !last["content"].is_string()) return "";
+    return last["content"].get<std::string>();
+}
+
 }  // namespace
 
 std::string with_line_feeds(std::string text) { return replaced(std::move(text), "\\n", "\n"); }
@@ -91,8 +103,9 @@ void PromptReader::look_at(std::string& line) {
             "a carriage return without a line feed is no end of a line and stays in the prompt; if "
             "lines end so, convert the file with tr '\\r' '\\n'",
             source_line);
-    const bool fields =
-        line.find("\"text\"") != std::string::npos || line.find("\"context\"") != std::string::npos;
+    const bool fields = line.find("\"text\"") != std::string::npos ||
+                        line.find("\"context\"") != std::string::npos ||
+                        line.find("\"messages\"") != std::string::npos;
     if (format_ != PromptFormat::jsonl && fields && data::looks_like_json(line))
         found.add("a line of JSON is read as it is, with its braces; say --format jsonl",
                   source_line);
@@ -104,8 +117,14 @@ Prompt prompt_of(const std::string& line, PromptFormat format, const std::string
     require_text(line, where);
     Prompt prompt;
     prompt.turns = {with_line_feeds(line)};
+    prompt.where = where;
     if (format != PromptFormat::jsonl) return prompt;
     const nlohmann::json json = object_of(line, where);
+    if (json.contains("messages")) {
+        prompt.turns = {last_words_of(json["messages"], where)};
+        prompt.talk = line;
+        return prompt;
+    }
     prompt.turns = turns_of(json, where);
     for (const std::string& turn : prompt.turns) require_text(turn, where);
     std::vector<std::string_view> known(data::members_of_origin().begin(),

@@ -15,13 +15,17 @@ namespace lockstep::launcher {
 // A prompt asks for a reply: it holds the turns of a dialogue so far.
 struct Prompt {
     std::vector<std::string> turns;
+    // The JSON of a conversation for the chat template, of which `turns` has the last text; empty:
+    // none.
+    std::string talk;
     std::uint32_t number = 0;  // the first one is 0
+    std::string where;         // its file and line, for errors
 };
 
 // Returns the prompt that a line of this format holds. `text` has one turn, in which \n is a line
-// feed, as in ParlAI's interactive; `jsonl` {"text": "..."} or {"context": ["turn", ...]}. Throws a
-// data error that begins with `where` for any other line, and for one that is not UTF-8 or has a
-// NUL. Adds what is odd in the line to `found`.
+// feed, as in ParlAI's interactive; `jsonl` {"text": "..."}, {"context": ["turn", ...]} or
+// {"messages": [...]}. Throws a data error that begins with `where` for any other line, and for one
+// that is not UTF-8 or has a NUL. Adds what is odd in the line to `found`.
 Prompt prompt_of(const std::string& line, PromptFormat format, const std::string& where,
                  const data::SourceLine& source_line, data::Warnings& found);
 

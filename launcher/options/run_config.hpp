@@ -63,6 +63,7 @@ struct TalkConfig {
     bool json = false;
     int n_best = 1;
     bool single_turn = false;  // interactive
+    std::string system;        // interactive: the system message; empty: none
     std::string outfile;
     LogFormat save_format = LogFormat::conversations;
     std::int64_t self_chats = 1, max_turns = 6;

@@ -79,14 +79,14 @@ OptionTable prompt_table(RunConfig& config) {
     table.texts("prompt", t.prompts, "TEXT...",
                 "a prompt, in place of --input; may be given several times");
     table.text("input", t.input, "FILE", "prompts (default: standard input)");
-    table.choice<PromptFormat>(
-        "format", t.format,
-        {{"auto", PromptFormat::automatic},
-         {"text", PromptFormat::text},
-         {"jsonl", PromptFormat::jsonl}},
-        "text: a prompt a line, in which \\n is a line feed; jsonl: "
-        "{\"text\": \"...\"} or {\"context\": [\"turn\", ...]} a line; auto: "
-        "jsonl where --input ends with .jsonl");
+    table.choice<PromptFormat>("format", t.format,
+                               {{"auto", PromptFormat::automatic},
+                                {"text", PromptFormat::text},
+                                {"jsonl", PromptFormat::jsonl}},
+                               "text: a prompt a line, in which \\n is a line feed; jsonl: "
+                               "{\"text\": \"...\"}, {\"context\": [\"turn\", ...]} or "
+                               "{\"messages\": [...]} a line; auto: "
+                               "jsonl where --input ends with .jsonl");
     table.text("output", t.output, "FILE", "replies (default: standard output)");
     table.flag("overwrite", t.overwrite, "replace the file that --output names");
     table.flag("json", t.json, "a JSON object a line: prompt, reply, score, tokens");
@@ -110,6 +110,8 @@ void add_log(OptionTable& table, TalkConfig& talk) {
 OptionTable interactive_table(RunConfig& config) {
     OptionTable table("Talk");
     table.flag("single-turn", config.talk.single_turn, "each line is a conversation of its own");
+    table.text("system", config.talk.system, "TEXT",
+               "the system message of a model with a chat template");
     add_log(table, config.talk);
     return table;
 }

@@ -98,8 +98,11 @@ private:
 
     void write_json(const Prompt& prompt, const std::vector<Reply>& replies) {
         Json line;
-        prompt.turns.size() == 1 ? line["prompt"] = prompt.turns.front()
-                                 : line["prompt"] = prompt.turns;
+        if (!prompt.talk.empty())
+            line["prompt"] = Json::parse(prompt.talk)["messages"];
+        else
+            prompt.turns.size() == 1 ? line["prompt"] = prompt.turns.front()
+                                     : line["prompt"] = prompt.turns;
         line.update(to_json(replies.front()));
         if (talk_.n_best > 1) {
             for (const Reply& reply : replies) line["n_best"].push_back(to_json(reply));
@@ -124,7 +127,9 @@ public:
           size_(static_cast<std::size_t>(size)) {}
 
     void add(Prompt prompt) {
-        contexts_.push_back(talker_.context_of(prompt.turns));
+        contexts_.push_back(prompt.talk.empty()
+                                ? talker_.context_of(prompt.turns)
+                                : talker_.context_of_talk(prompt.talk, prompt.where));
         rows_.push_back(prompt.number);
         prompts_.push_back(std::move(prompt));
         if (prompts_.size() == size_) answer();

@@ -449,3 +449,76 @@ TEST_CASE("what does not fit a GPT-2 of transformers is refused in one line") {
                 " --like " + (scratch / "nothing"),
             {"--like", "no folder"});
 }
+
+namespace {
+
+// A GPT-2 that reads conversations by a template; its end token ends each turn.
+std::string with_template(const ScratchFolder& scratch) {
+    const std::string copy = scratch / "chat";
+    for (const char* name :
+         {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"})
+        write_text(copy + "/" + name, read_text(folder + "/" + name));
+    write_text(copy + "/chat_template.jinja",
+               "{% for m in messages %}{% if m.role not in ['system', 'user', 'assistant'] %}"
+               "{{ raise_exception('No ' + m.role) }}{% endif %}{{ m.role[0] | upper }}: "
+               "{{- m.content | trim }}{{ eos_token }}{% endfor %}"
+               "{% if add_generation_prompt %}A:{% endif %}\n");
+    return copy;
+}
+
+const std::string talk = R"({"messages": [{"role": "system", "content": "Be"},)"
+                         R"({"role": "user", "content": "What say <|endoftext|>?"})";
+
+}  // namespace
+
+TEST_CASE("a chat template writes the rows, and travels with the data and the model") {
+    const ScratchFolder scratch;
+    const std::string like = with_template(scratch), rows = scratch / "rows.jsonl";
+    write_text(rows, talk + R"(, {"role": "assistant", "content": " Speak. "}]})" + "\n");
+    const auto prepared = run_well("lockstep prepare --format messages --input " + rows +
+                                   " --like " + like + " --out " + (scratch / "data"));
+    CHECK(contains(prepared.out, "the chat template of the tokenizer writes the conversations"));
+    CHECK(contains(prepared.out, "% of the tokens have a label"));
+    const auto shown = run_well("lockstep display_data " + (scratch / "data"));
+    CHECK(contains(shown.out, "S:BeU:What say <|endoftext|>?A:"));
+    CHECK(contains(shown.out, "Speak."));
+    CHECK(read_text(scratch / "data/chat_template.jinja") ==
+          read_text(like + "/chat_template.jinja"));
+    run_well("lockstep train --model gpt2 --precision fp32 --init-model " + like + " -mf " +
+             (scratch / "model") + " --data " + (scratch / "data") + " -bs 1 --max-train-steps 1");
+    CHECK(read_text(scratch / "model/chat_template.jinja") ==
+          read_text(like + "/chat_template.jinja"));
+    write_text(rows, talk + "]}\n" + R"({"messages": [{"role": "tool", "content": "x"},)" +
+                         R"({"role": "assistant", "content": "y"}]})" + "\n");
+    refused("lockstep prepare --format messages --input " + rows + " --like " + like + " --out " +
+                (scratch / "none"),
+            {"rows.jsonl:2: message 2: chat_template.jinja:1: No tool"});
+}
+
+TEST_CASE("generate and interactive talk through the chat template") {
+    const ScratchFolder scratch;
+    const std::string model = with_template(scratch);
+    write_text(scratch / "talks.jsonl", talk + "]}\n");
+    const auto options = " --inference greedy --max-length 9";
+    const auto said = run_well("lockstep generate -mf " + model + " --json --input " +
+                               (scratch / "talks.jsonl") + options);
+    const json reply = json::parse(said.out);
+    CHECK(reply.at("prompt").size() == 2);
+    CHECK(reply.at("prompt")[0].at("content") == "Be");
+    const auto heard =
+        run_line("lockstep interactive -mf " + model + " --system Be" + options,
+                 {.standard_input = "What say <|endoftext|>?\n", .environment = {}, .folder = {}});
+    REQUIRE_MESSAGE(heard.code == 0, heard.err);
+    CHECK(contains(heard.out, "model: " + reply.at("reply").get<std::string>()));
+    write_text(scratch / "bad.jsonl", R"({"messages": [{"role": "tool", "content": "x"}]})");
+    const auto bad =
+        run_line("lockstep generate -mf " + model + " --input " + (scratch / "bad.jsonl"));
+    CHECK(bad.code != 0);
+    CHECK(contains(bad.err, "bad.jsonl:1: chat_template.jinja:1: No tool"));
+    refused("lockstep interactive -mf " + folder + " --system Be",
+            {"--system", "has no chat template"});
+    const auto none =
+        run_line("lockstep generate -mf " + folder + " --input " + (scratch / "talks.jsonl"));
+    CHECK(none.code != 0);
+    CHECK(contains(none.err, "talks.jsonl:1: \"messages\", but the model has no chat template"));
+}
