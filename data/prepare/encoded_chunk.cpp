@@ -63,8 +63,11 @@ public:
             throw_bad_text(source_line,
                            "an episode of more than " + std::to_string(longest_episode_turns) +
                                " turns; mark where episodes end, or set --history-size");
-        EncodedRow row{.source_begin = context_begin(), .source_end = out_.ids.size()};
-        if (row.source_begin == row.source_end && !tokenizer_.special().empty_context())
+        EncodedRow row{.source_begin = context_begin(),
+                       .source_end = out_.ids.size(),
+                       .before_source = tokenizer_.text_begin()};
+        const bool is_empty = row.source_begin == row.source_end && !row.before_source;
+        if (is_empty && !tokenizer_.special().empty_context())
             throw_bad_text(source_line,
                            "a context without text, and this tokenizer has no token that begins a "
                            "text; give each label a text before it");
@@ -87,13 +90,9 @@ private:
     void append(std::string_view text, const SourceLine& source_line) {
         if (!utterances_.empty())
             out_.ids.insert(out_.ids.end(), delimiter_.begin(), delimiter_.end());
-        const bool is_first = utterances_.empty();
         utterances_.push_back(out_.ids.size());
-        if (const auto begin = tokenizer_.text_begin(); begin && is_first)
-            out_.ids.push_back(*begin);
-        const std::size_t first = out_.ids.size();
         tokenizer_.encode(text, out_.ids);
-        const auto ids = std::span<const std::int32_t>(out_.ids).subspan(first);
+        const auto ids = std::span<const std::int32_t>(out_.ids).subspan(utterances_.back());
         out_.tokens.add(ids, tokenizer_.special().unk);
         find_specials(tokenizer_, text, [&](std::string_view name, std::size_t) {
             out_.warnings.add(special_word, source_line, name);

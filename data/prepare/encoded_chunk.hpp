@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ enum class TargetEnd { added, included };
 // once.
 struct EncodedRow {
     std::size_t source_begin = 0, source_end = 0;
+    std::optional<std::int32_t> before_source = {};  // a token that the source begins with
     std::size_t target_begin = 0, target_end = 0;
     std::size_t references_begin = 0, references_end = 0;
     TargetEnd end = TargetEnd::added;

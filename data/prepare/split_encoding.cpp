@@ -20,16 +20,19 @@ public:
     void add(const EncodedChunk& chunk) {
         const std::span<const std::int32_t> ids = chunk.ids;
         for (const EncodedRow& row : chunk.rows) {
-            auto source = ids.subspan(row.source_begin, row.source_end - row.source_begin);
+            source_.clear();
+            if (row.before_source) source_.push_back(*row.before_source);
+            const auto source = ids.subspan(row.source_begin, row.source_end - row.source_begin);
+            source_.insert(source_.end(), source.begin(), source.end());
             // Attention over an empty context is undefined.
-            if (source.empty() && empty_context_) source = {&*empty_context_, 1};
+            if (source_.empty() && empty_context_) source_.push_back(*empty_context_);
             target_.assign(ids.begin() + static_cast<std::ptrdiff_t>(row.target_begin),
                            ids.begin() + static_cast<std::ptrdiff_t>(row.target_end));
             if (row.end == TargetEnd::added) target_.push_back(end_);
             references_.assign(
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_begin),
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_end));
-            writer_.add(source, target_, references_);
+            writer_.add(source_, target_, references_);
         }
     }
     void interrupt() {}  // an episode is never interrupted
@@ -38,7 +41,7 @@ private:
     SplitWriter& writer_;
     const std::int32_t end_;
     const std::optional<std::int32_t> empty_context_;
-    std::vector<std::int32_t> target_;
+    std::vector<std::int32_t> source_, target_;
     std::vector<std::string_view> references_;
 };
 

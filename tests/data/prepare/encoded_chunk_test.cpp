@@ -132,10 +132,16 @@ TEST_CASE("an empty context is refused where no token can stand for it") {
     const auto begun = encode_dialogues(chunk, Bare({.start = std::nullopt}, 7), settings);
     REQUIRE(begun.rows.size() == 3);
     for (const EncodedRow& row : begun.rows) {
-        CHECK(begun.ids[row.source_begin] == 7);
+        CHECK(row.before_source == 7);
         CHECK(begun.ids[row.target_begin] != 7);
     }
-    CHECK(begun.rows[2].source_end - begun.rows[2].source_begin == 1);
+    CHECK(begun.rows[2].source_end == begun.rows[2].source_begin);
+    // Also where the history is cut, and where nobody spoke before the first answer.
+    settings.read.history_size = 1;
+    settings.read.texts = Texts::as_written;
+    const auto cut = encode_dialogues(chunk, Bare({.start = std::nullopt}, 7), settings);
+    for (const EncodedRow& row : cut.rows) CHECK(row.before_source == 7);
+    CHECK(cut.ids[cut.rows[2].target_begin] == 'd');
 }
 
 TEST_CASE("nobody's words before the first answer are no part of later contexts") {
