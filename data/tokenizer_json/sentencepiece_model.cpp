@@ -14,6 +14,9 @@
 namespace lockstep::data {
 namespace {
 
+// All places where a piece can be joined are looked at. Those of real models have at most 48 bytes.
+constexpr std::size_t longest_piece_bytes = 512;
+
 // What decides whether the model can be read.
 struct Rules {
     static constexpr std::uint64_t bpe = 2;
@@ -73,6 +76,9 @@ void check(const SentencePieceModelFile& model, const Rules& rules) {
         const ModelPiece& piece = model.pieces[id];
         if (piece.text.empty() || unicode::first_invalid(piece.text) != piece.text.size())
             refuse("the piece " + std::to_string(id) + " is empty or not UTF-8");
+        if (piece.text.size() > longest_piece_bytes)
+            refuse("the piece " + std::to_string(id) + " is longer than " +
+                   std::to_string(longest_piece_bytes) + " bytes");
         if (piece.type == ModelPiece::unused)
             refuse("the piece " + std::to_string(id) + " is one that is not used");
     }

@@ -118,6 +118,9 @@ TEST_CASE("a tokenizer.model that is no BPE model, normalizes or is damaged is r
     };
     refused(trained(folder, "--model_type=unigram"), "is no BPE model");
     refused(trained(folder, "--model_type=bpe"), "changes texts");
+    refused(trained(folder,
+                    std::string(like_llama) + " --user_defined_symbols=" + std::string(513, 'x')),
+            "is longer than 512 bytes");
     refused("", "is not a SentencePiece model");
     refused("not a model", "is not a SentencePiece model");
     const std::string whole = trained(folder, like_llama);
