@@ -16,6 +16,7 @@ for library; do
 done | awk '
 function known_bytes(arch, name) {
     if (name ~ /norm_backward_kernel/) return arch == "sm_100" ? 96 : arch == "sm_80" ? 16 : 0
+    if (name ~ /14forward_kernel.*Li128.*KeyHeadsE1/) return arch == "sm_100" ? 48 : 24
     if (name ~ /14forward_kernel.*Li128/) return arch == "sm_100" ? 40 : 16
     if (name ~ /12begin_kernel/) return arch == "sm_100" ? 0 : 40  # an array
     if (name ~ /11keys_kernel.*Li32ELNS1_7MaskingE1/) return 16

@@ -92,7 +92,11 @@ __device__ __forceinline__ void finish(const AttentionBatch& batch, const Forwar
                                 batch.head_dim);
 }
 
-template <class T, int width, int parts, Masking masking>
+// Says whether each head has keys of its own. Another number of a head of keys would take one more
+// register, and the kernel has none to spare.
+enum class KeyHeads { own, shared };
+
+template <class T, int width, int parts, Masking masking, KeyHeads key_heads>
 __global__ void __launch_bounds__(mma_threads)
     forward_kernel(AttentionBatch batch, ForwardMatrices<T> m) {
     constexpr int tile = mma_tile * parts;
@@ -102,7 +106,7 @@ __global__ void __launch_bounds__(mma_threads)
     const auto k = [&](int stage) { return q.after(tile + stage * 2 * mma_tile); };
     const auto v = [&](int stage) { return k(stage).after(mma_tile); };
     const int keys = visible_keys(batch, at), own = warp_number() * parts * 16;
-    const int kv_head = batch.kv_head(at.head);
+    const int kv_head = key_heads == KeyHeads::own ? at.head : batch.kv_head(at.head);
     const auto copy_keys = [&](int first, int stage) {
         copy_rows<mma_tile>(k(stage), m.k, at.other_row + first, keys - first, kv_head,
                             batch.head_dim);
@@ -136,7 +140,9 @@ template <class T, int width, int parts, Masking masking>
 void run(CudaContext& ctx, const AttentionBatch& batch, const ForwardMatrices<T>& m) {
     constexpr int tile = mma_tile * parts;
     const std::size_t bytes = sizeof(T) * width * (tile + 4 * mma_tile);
-    launch(ctx, forward_kernel<T, width, parts, masking>,
+    launch(ctx,
+           batch.heads_per_key == 1 ? forward_kernel<T, width, parts, masking, KeyHeads::own>
+                                    : forward_kernel<T, width, parts, masking, KeyHeads::shared>,
            {tile_blocks(batch, batch.queries, tile), mma_threads, bytes}, batch, m);
 }
 
