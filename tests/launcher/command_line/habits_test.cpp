@@ -254,8 +254,8 @@ TEST_CASE("ParlAI's habits are told what to type here") {
     CHECK(to_train({"-i", "model"}).find("-im") != std::string::npos);
     CHECK(to_train({"-im", "model"}).empty());
     CHECK(to_train({"-m", "bart"}) ==
-          "--model: 'bart' is not one of transformer/generator|gpt2; give transformer/generator, "
-          "the encoder-decoder that is here");
+          "--model: 'bart' is not one of transformer/generator|gpt2|llama|mistral|qwen2|qwen3; "
+          "give transformer/generator, the encoder-decoder that is here");
     CHECK(to_train({"-m", "hugging_face/gpt2"}).find("give gpt2") != std::string::npos);
     CHECK(to_train({"--inference", "delayedbeam"}).find("give beam or nucleus") !=
           std::string::npos);
