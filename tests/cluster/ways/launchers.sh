@@ -41,7 +41,8 @@ srun -N2 --ntasks-per-node=1 --mpi=none "${train[@]}" --max-train-steps -1 --num
     --interface eth1 --master-addr n1-second > listening.out 2>&1 < /dev/null &
 job=$!
 for _ in $(seq 300); do [ -s "$model/metrics.jsonl" ] && break || sleep 0.1; done
-output=$(nsenter --net=/run/netns/n1 ss -Hltnp | grep lockstep || true)
+# The program starts anew under its own name unless the environment says how threads wait.
+output=$(nsenter --net=/run/netns/n1 ss -Hltnp | grep -E 'lockstep|distributed_tra' || true)
 kill -TERM "$job"
 wait "$job" || true
 says "10.78.0.1:"
