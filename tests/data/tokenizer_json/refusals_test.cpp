@@ -260,7 +260,7 @@ TEST_CASE("a normalizer that makes much of little is stopped") {
                           {"normalizers", Json::array({replace, replace, replace, replace})}};
     const auto tokenizer = tokenizer_of(file);
     std::vector<std::int32_t> ids;
-    const std::string said = refusal([&] { tokenizer->encode("a", EncodeOptions{}, ids); });
+    const std::string said = refusal([&] { tokenizer->encode("a", data::EncodeOptions{}, ids); });
     CHECK(said.find("longer than 64 MiB, by Replace") != std::string::npos);
     CHECK(ids.empty());
 }
