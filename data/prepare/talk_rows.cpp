@@ -49,7 +49,8 @@ bool is_label(const Line& message) {
 
 bool says_nothing(const Line& message) {
     const auto empty = [&](const char* name) {
-        return !message.contains(name) || message[name].empty() || message[name] == "";
+        return !message.contains(name) || message[name].empty() ||
+               (message[name].is_string() && message[name].get_ref<const std::string&>().empty());
     };
     return empty("content") && empty("tool_calls") && empty("reasoning_content");
 }

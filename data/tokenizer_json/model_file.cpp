@@ -133,8 +133,7 @@ Json post_processor(const Json& config, const Json& added, const TokenizerFacts&
 }
 
 Json normalizer(const SentencePieceModelFile& model) {
-    const Json marks = {
-        {"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", space_mark}};
+    Json marks = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", space_mark}};
     if (!model.dummy_prefix) return marks;
     const Json prefix = {{"type", "Prepend"}, {"prepend", space_mark}};
     return {{"type", "Sequence"}, {"normalizers", Json::array({prefix, marks})}};
@@ -156,8 +155,7 @@ RawTokenizerFile read_model_file(TokenizerFacts& facts) {
     const SentencePieceModelFile model =
         read_sentencepiece_model(facts.folder + "/tokenizer.model");
     complete_names(model, facts);
-    RawTokenizerFile file;
-    file.path = model.path;
+    RawTokenizerFile file{model.path, {}, {}, {}, {}, {}};
     Json unknown_token = nullptr;
     bool bytes = false;
     for (const ModelPiece& piece : model.pieces) {
