@@ -21,11 +21,11 @@ std::string escaped_in_json(char32_t code_point, JsonStyle::Letters letters) {
     std::string out;
     const std::size_t found =
         code_point < 0x80 ? simple.find(static_cast<char>(code_point)) : std::string_view::npos;
+    const bool as_it_is =
+        code_point >= 0x20 && (code_point < 0x7F || letters == JsonStyle::Letters::as_they_are);
     if (found != std::string_view::npos)
         (out += '\\') += names[found];
-    else if (code_point < 0x20)
-        append_unit(static_cast<unsigned>(code_point), out);
-    else if (code_point < 0x7F || letters == JsonStyle::Letters::as_they_are)
+    else if (as_it_is)
         unicode::append(code_point, out);
     else if (code_point < 0x10000)
         append_unit(static_cast<unsigned>(code_point), out);

@@ -24,9 +24,9 @@ const Json& member(const Json& object, const char* key, const SourceLine& source
     return *found;
 }
 
-std::vector<std::string_view> utterances(const Json& conversation, Texts form, Warnings& warnings,
-                                         const SourceLine& source_line) {
-    std::vector<std::string_view> texts = {silence(form)};
+std::vector<std::string_view> utterances(const Json& conversation, Texts written,
+                                         Warnings& warnings, const SourceLine& source_line) {
+    std::vector<std::string_view> texts = {silence(written)};
     for (const Json& exchange : member(conversation, "dialog", source_line)) {
         for (const Json& turn : exchange) {
             const auto id = turn.find("id");
@@ -34,7 +34,7 @@ std::vector<std::string_view> utterances(const Json& conversation, Texts form, W
                 warnings.add("turns with the id 'context' are left out, as in ParlAI", source_line);
                 continue;
             }
-            texts.push_back(text_of(member(turn, "text", source_line), form, source_line));
+            texts.push_back(text_of(member(turn, "text", source_line), written, source_line));
             warn_of_members(turn, members_of_turn,
                             "the member @ of a turn is unknown and is left out", warnings,
                             source_line);

@@ -54,12 +54,10 @@ void ArrayLines::add_inside(char byte, std::string& lines) {
         return;
     }
     lines += byte;
-    if (in_text_ == InText::escape) {
-        in_text_ = InText::yes;
-    } else if (in_text_ == InText::yes) {
+    if (in_text_ == InText::yes) {
         if (byte == '\\') in_text_ = InText::escape;
         if (byte == '"') in_text_ = InText::no;
-    } else if (byte == '"') {
+    } else if (in_text_ == InText::escape || byte == '"') {
         in_text_ = InText::yes;
     } else if (byte == '{' || byte == '[') {
         ++depth_;

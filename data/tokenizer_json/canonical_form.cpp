@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 
 bool is_default(const std::string& name, const Json& value) {
     if (name == "use_regex" || name == "split") return value == true;
-    return value.is_null() || value == false || value == "";
+    if (value.is_string()) return value.get_ref<const std::string&>().empty();
+    return value.is_null() || value == false;
 }
 
 Json without_defaults(const Json& value) {
