@@ -37,7 +37,7 @@ void CharacterCounter::add(std::string_view text) {
     }
 }
 
-std::vector<TokenCount> sum_of(std::vector<TokenCounts*> parts) {
+std::vector<TokenCount> sum_of(const std::vector<TokenCounts*>& parts) {
     TokenCounts sum;
     for (TokenCounts* part : parts)
         for (const auto& [token, count] : part->take()) sum.add(token, count);

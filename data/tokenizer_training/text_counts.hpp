@@ -33,6 +33,6 @@ private:
 };
 
 // Returns the sums, sorted by token.
-std::vector<TokenCount> sum_of(std::vector<TokenCounts*> parts);
+std::vector<TokenCount> sum_of(const std::vector<TokenCounts*>& parts);
 
 }  // namespace lockstep::data
