@@ -191,10 +191,10 @@ void verify_huggingface_weights(const std::string& folder,
     Verified found;
     found.path = folder;
     found_good(found, [&] { weights = huggingface_weights(folder); });
-    for (const auto& [path, tensors] : weights.files) {
-        Verified verified = verify_file(path);
+    for (const auto& file : weights.files) {
+        Verified verified = verify_file(file.first);
         if (verified.findings.empty() &&
-            !found_good(verified, [&, &wanted = tensors] { require_tensors(path, wanted); }))
+            !found_good(verified, [&] { require_tensors(file.first, file.second); }))
             verified.verdict = Verdict::bad;
         tell(verified);
     }
