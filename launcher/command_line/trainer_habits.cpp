@@ -31,8 +31,9 @@ constexpr std::array habits{
                 "exists goes on with all of its state"},
     OptionHabit{"model-name-or-path model-name config-name config-overrides pretrained "
                 "pretrained-model-name-or-path",
-                "a new model is described by -m gpt2, --n-layers, --n-heads and --embedding-size; "
-                "a trained one is -mf DIR, and gives another run its weights by --init-model DIR"},
+                "a trained model, also a folder of transformers, gives a run its weights by "
+                "--init-model DIR; a new one is described by -m gpt2, --n-layers, --n-heads and "
+                "--embedding-size"},
     OptionHabit{"save-steps save-interval save-interval-updates save-freq checkpoint-interval "
                 "checkpointing-steps",
                 "it is --save-every-n-steps N here; --save-every-n-secs N counts seconds"},
@@ -117,10 +118,11 @@ constexpr std::array habits{
         "max-target-length max-completion-length generation-max-length val-max-target-length "
         "max-target-positions",
         "it is --label-truncate N here; --max-length N limits replies alone"},
-    OptionHabit{"tokenizer-name tokenizer-name-or-path tokenizer-type tokenizer-model vocab-file "
-                "merge-file use-fast-tokenizer source-lang target-lang",
-                "it is the data's: `lockstep prepare --tokenizer re|sentencepiece`, or --dict-file "
-                "FILE for one that exists"},
+    OptionHabit{
+        "tokenizer-name tokenizer-name-or-path tokenizer-type tokenizer-model vocab-file "
+        "merge-file use-fast-tokenizer source-lang target-lang",
+        "it is the data's: `lockstep prepare` takes a model's own by --like DIR, makes one by "
+        "--tokenizer, and takes a dictionary by --dict-file FILE"},
     OptionHabit{"dataloader-num-workers num-proc", "it is --num-workers N here"},
     OptionHabit{"dataloader-pin-memory dataloader-drop-last dataloader-prefetch-factor "
                 "dataloader-persistent-workers accelerator-config split-batches dispatch-batches "
@@ -250,10 +252,12 @@ constexpr std::array habits{
                 "it is --attention-dropout X here"},
     OptionHabit{"activation-dropout activation-function activation-fn hidden-act",
                 "it is --relu-dropout X or --activation relu|gelu here"},
-    OptionHabit{"arch model-type architecture", "it is -m transformer/generator or gpt2 here"},
+    OptionHabit{"arch model-type architecture",
+                "it is -m here: transformer/generator, gpt2, llama, mistral, qwen2 or qwen3"},
     OptionHabit{"share-all-embeddings share-decoder-input-output-embed tie-word-embeddings "
                 "untie-embeddings-and-output-weights",
-                "leave it out: input and output share one table of embeddings"},
+                "leave it out: the model says whether input and output share one table of "
+                "embeddings (docs/models.md)"},
     OptionHabit{"encoder-normalize-before decoder-normalize-before pre-norm normalization",
                 "it is --variant aiayn|prelayernorm|xlm here"},
     OptionHabit{"encoder-learned-pos decoder-learned-pos position-embedding-type",
@@ -300,8 +304,11 @@ constexpr std::array habits{
                 "bad-words-ids suppress-tokens sequence-bias prefix-size remove-bpe unkpen",
                 "leave it out: start and end are the dictionary's, and no other token is treated "
                 "specially"},
-    OptionHabit{"system-prompt system chat-template",
-                "there are no roles: write such a text as the first turn of a context"},
+    OptionHabit{"system-prompt system",
+                "give --system TEXT to `lockstep interactive`, or a message with the role system"},
+    OptionHabit{"chat-template chat-template-path",
+                "it is the model's: chat_template.jinja or tokenizer_config.json in the folder of "
+                "--like (docs/chat.md)"},
     OptionHabit{"input-file prompt-file prompts-file", "it is --input FILE of `lockstep generate`"},
     OptionHabit{"output-file", "it is --output FILE of `lockstep generate`"},
 };

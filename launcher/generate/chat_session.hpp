@@ -48,6 +48,8 @@ public:
     // Says so in one line; empty: of none.
     std::string why_cut() const;
 
+    bool has_chat_template() const noexcept { return chat_.has_value(); }
+
     // Returns ParlAI's name of such an agent, for logs of conversations.
     std::string name() const;
 

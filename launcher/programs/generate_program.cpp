@@ -126,7 +126,17 @@ public:
           sink_(std::move(sink)),
           size_(static_cast<std::size_t>(size)) {}
 
+    // Says that texts went past the model's chat template; empty: none did.
+    std::string why_plain() const {
+        if (plain_ == 0 || !talker_.has_chat_template()) return "";
+        return "warning: " + std::to_string(plain_) +
+               (plain_ == 1 ? " prompt was" : " prompts were") +
+               R"( read without the model's chat template; give {"messages": [{"role": "user", )" +
+               R"("content": "..."}]} (docs/chat.md))";
+    }
+
     void add(Prompt prompt) {
+        if (prompt.talk.empty()) ++plain_;
         contexts_.push_back(prompt.talk.empty()
                                 ? talker_.context_of(prompt.turns)
                                 : talker_.context_of_talk(prompt.talk, prompt.where));
@@ -155,6 +165,7 @@ private:
     std::vector<Prompt> prompts_;
     std::vector<std::vector<std::int32_t>> contexts_;
     std::vector<std::uint32_t> rows_;
+    std::uint64_t plain_ = 0;  // prompts that are no conversations
 };
 
 PromptFormat format_of(const TalkConfig& talk) {
@@ -287,7 +298,7 @@ int generate_program(const std::vector<std::string>& args) {
             for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
         batch.answer();
         if (!twice) found.write(notes);
-        for (const std::string& why : {talker.why_cut(), writer.why_fewer()})
+        for (const std::string& why : {talker.why_cut(), writer.why_fewer(), batch.why_plain()})
             if (!why.empty()) std::cerr << why + "\n";
     });
     return 0;

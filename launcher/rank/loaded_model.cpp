@@ -61,7 +61,7 @@ std::string weights_of(const std::string& folder, const Warn& warn) {
 
 std::string weights_of(const std::string& folder, const std::string& checkpoint, const Warn& warn) {
     if (checkpoint.empty()) return weights_of(folder, warn);
-    const std::string path = path_of_checkpoint(folder, checkpoint);
+    std::string path = path_of_checkpoint(folder, checkpoint);
     if (checkpoint == best_checkpoint) return path;
     if (checkpoint == last_checkpoint) return newest_weights(folder, warn);
     return verified_weights(path);

@@ -118,6 +118,8 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"adam-epsilon", "--adam-eps X"},
         {"dataloader-num-workers", "--num-workers N"},
         {"model-name-or-path", "--init-model DIR"},
+        {"chat-template", "--like (docs/chat.md)"},
+        {"tokenizer-name", "--like DIR"},
         {"dataset-name", "lockstep prepare"},
         {"train-file", "lockstep prepare"},
         {"validation-file", "lockstep prepare"},

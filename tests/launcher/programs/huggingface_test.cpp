@@ -505,6 +505,10 @@ TEST_CASE("generate and interactive talk through the chat template") {
     const json reply = json::parse(said.out);
     CHECK(reply.at("prompt").size() == 2);
     CHECK(reply.at("prompt")[0].at("content") == "Be");
+    const std::string past = "1 prompt was read without the model's chat template";
+    CHECK(!contains(said.err, past));
+    const auto plain = run_well("lockstep generate -mf " + model + " --prompt What" + options);
+    CHECK(contains(plain.err, past));
     const auto heard =
         run_line("lockstep interactive -mf " + model + " --system Be" + options,
                  {.standard_input = "What say <|endoftext|>?\n", .environment = {}, .folder = {}});
