@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include "model/architectures.hpp"
 #include "model/dropout_sites.hpp"
 #include "model/parts.hpp"
@@ -79,6 +82,7 @@ void validate_parts(const ModelConfig& c) {
         refuse("a norm's epsilon of " + std::to_string(c.parts.norm_epsilon) +
                ": it is above 0 and below 1");
     if (c.parts.window < 0) refuse("a window of less than one token");
+    at_most("a window of", c.parts.window, std::numeric_limits<std::int32_t>::max());
     if (c.parts.gate == Has::yes && c.relu_dropout > 0)
         refuse("--relu-dropout: " + std::string(architecture(c.kind).name) +
                " drops nothing behind its activation; leave it out");

@@ -98,8 +98,10 @@ std::int64_t read_window(ConfigKeys& keys, const ModelConfig& config) {
     if (config.kind == Kind::llama) return 0;
     const bool none = keys.is_null("sliding_window");
     const std::int64_t window = keys.whole("sliding_window", none ? 0 : 4096);
-    if (config.kind == Kind::mistral) return window;
-    return layer_type(keys, config.decoder_layers) == LayerType::full ? 0 : window;
+    const bool is_full =
+        config.kind != Kind::mistral && layer_type(keys, config.decoder_layers) == LayerType::full;
+    // No row is longer than the positions.
+    return is_full || window >= config.n_positions ? 0 : window;
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include "data/text/conversation_shapes.hpp"
 #include "data/text/json_lines.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
+#include "runtime/core/printable.hpp"
 
 namespace lockstep::data {
 namespace {
@@ -42,9 +44,12 @@ void check_messages(const Line& line, const SourceLine& source_line) {
     refuse_nul(line, source_line);
 }
 
-bool is_label(const Line& message) {
-    const bool untrained = message.contains("weight") && message["weight"] == 0;
-    return message["role"] == "assistant" && !untrained;
+bool is_label(const Line& message, const SourceLine& source_line) {
+    const Line weight = message.value("weight", Line(1));
+    if (!weight.is_number() || (weight != 0 && weight != 1))
+        throw_bad_text(source_line, "a message has a 'weight' of " + shown(dump_json(weight)) +
+                                        "; it is 0 (no label) or 1");
+    return message["role"] == "assistant" && weight == 1;
 }
 
 bool says_nothing(const Line& message) {
@@ -68,7 +73,8 @@ public:
         std::size_t rows = 0;
         for (std::size_t i = 0; i < talk["messages"].size(); ++i) {
             warn_of_role(talk["messages"][i]["role"].get_ref<const std::string&>(), source_line);
-            if (!is_label(talk["messages"][i])) continue;
+            warn_of_content(talk["messages"][i], source_line);
+            if (!is_label(talk["messages"][i], source_line)) continue;
             add_turn(talk, i, source_line);
             ++rows;
         }
@@ -87,6 +93,15 @@ private:
             out_.warnings.add(
                 "messages of the role @ are given to the chat template and have no label",
                 source_line, role.empty() ? " " : role);
+    }
+    // A template may write a list as Python does, and so does transformers then.
+    void warn_of_content(const Line& message, const SourceLine& source_line) {
+        if (!message.contains("content") || message["content"].is_string() ||
+            message["content"].is_null())
+            return;
+        out_.warnings.add(
+            "contents that are no texts are given to the chat template as they are; look at a row",
+            source_line);
     }
     void add_turn(const Line& talk, std::size_t number, const SourceLine& source_line) {
         if (says_nothing(talk["messages"][number]))

@@ -2,6 +2,7 @@
 #include "data/tokenizers/huggingface_tokenizer.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -22,10 +23,18 @@ namespace {
 
 constexpr const char* generation_file = "generation_config.json";
 
+void refuse_broken_links(const std::string& folder) {
+    for (const char* name : format::foreign_tokenizer_files) {
+        const std::string path = folder + "/" + name;
+        std::error_code unknown;
+        if (std::filesystem::is_symlink(path, unknown) && !path_exists(path))
+            throw Error(ErrorKind::data, path + ": is a link to nowhere; fetch the file again");
+    }
+}
+
 // Returns the ids of eos_token_id, which is a number, a list of them or absent. A model that was
 // trained to talk often has more ends than its tokenizer.
-std::vector<std::int32_t> ends_of_generation(const std::string& folder, std::int32_t tokens) {
-    const std::string path = folder + "/" + generation_file;
+std::vector<std::int32_t> ends_in(const std::string& path, std::int32_t tokens) {
     if (!path_exists(path)) return {};
     const nlohmann::json json = try_parse_json(read_json_text(path, "cannot be read"));
     const JsonOrigin origin{path, "; copy the file again"};
@@ -41,7 +50,10 @@ SpecialTokens special_tokens_in(const std::string& folder, const PretrainedToken
     SpecialTokens special{
         .null = ids.pad, .start = std::nullopt, .begin = ids.begin, .ends = {}, .unk = ids.unknown};
     if (ids.end) special.ends.push_back(*ids.end);
-    for (const std::int32_t end : ends_of_generation(folder, engine.size()))
+    // transformers reads config.json where there are no settings of generation.
+    const bool has_settings = path_exists(folder + "/" + generation_file);
+    for (const std::int32_t end :
+         ends_in(folder + "/" + (has_settings ? generation_file : "config.json"), engine.size()))
         if (std::ranges::find(special.ends, end) == special.ends.end()) special.ends.push_back(end);
     if (special.ends.empty())
         throw Error(ErrorKind::data,
@@ -108,6 +120,7 @@ const std::string* HuggingfaceTokenizer::kept_file(std::string_view name) const 
 }
 
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::string& folder) {
+    refuse_broken_links(folder);
     auto engine = open_pretrained_tokenizer(folder);
     SpecialTokens special = special_tokens_in(folder, *engine);
     return std::unique_ptr<HuggingfaceTokenizer>(
@@ -117,6 +130,7 @@ std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::stri
 
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::open(const std::string& folder,
                                                                  const TokenizerFile& description) {
+    refuse_broken_links(folder);
     // The config.json of the model that the files are from is not kept.
     auto engine = open_pretrained_tokenizer(folder, description.model_type);
     require_known(folder, description.special, engine->size());

@@ -23,6 +23,7 @@
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/checkpoint/stored_tensors.hpp"
+#include "runtime/train/checkpoint/weight_index.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 
 namespace lockstep::launcher::checkpoints {
@@ -191,6 +192,17 @@ void verify_huggingface_weights(const std::string& folder,
     Verified found;
     found.path = folder;
     found_good(found, [&] { weights = huggingface_weights(folder); });
+    // The parts of a tensor may lie in several files, which are therefore read together.
+    const std::string index = folder + "/" + train::weight_index_file;
+    const bool in_parts = !path_exists(folder + "/" + train::weights_file) && path_exists(index);
+    if (in_parts && found.findings.empty() && weights.findings.empty()) {
+        Verified verified = verify_file(index);
+        verified.files = static_cast<std::int64_t>(weights.files.size());
+        verified.bytes = 0;
+        for (const auto& file : weights.files)
+            verified.bytes += std::filesystem::file_size(file.first);
+        return tell(verified);
+    }
     for (const auto& file : weights.files) {
         Verified verified = verify_file(file.first);
         if (verified.findings.empty() &&

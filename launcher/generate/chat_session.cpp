@@ -49,6 +49,7 @@ ChatSession::ChatSession(const RunConfig& config)
           cores_notice(device_, comm::alone(), [quiet = config.quiet](const std::string& line) {
               if (!quiet) warn_of_taken_cores(line);
           })) {
+    require_text(settings_.system, "--system");
     if (!chat_ && !settings_.system.empty())
         throw Error(ErrorKind::config,
                     "--system: " + config.model_file +

@@ -65,7 +65,8 @@ std::vector<std::string> turns_of(const nlohmann::json& json, const std::string&
 
 // Returns the text of the last message; empty: it is no text.
 std::string last_words_of(const nlohmann::json& messages, const std::string& where) {
-    if (!messages.is_array() || messages.empty()) refuse(where, R"("messages" is no list)");
+    if (!messages.is_array() || messages.empty())
+        refuse(where, R"("messages" is no list, or an empty one)");
     for (const nlohmann::json& message : messages)
         if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
             refuse(where, R"("messages" has one without a "role")");

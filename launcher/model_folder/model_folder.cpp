@@ -112,6 +112,10 @@ void require_writable(const std::string& folder) {
                                            "give --init-model " +
                                            folder + " and a new -mf");
     const fs::path path = nearest_existing(folder);
+    if (is_huggingface_folder(path.string()))
+        throw Error(ErrorKind::config, "-mf " + folder + ": " + path.string() +
+                                           " is a model of transformers, into which no run writes; "
+                                           "choose another folder");
     if (!is_folder(path))
         throw Error(ErrorKind::config,
                     "-mf " + folder + ": " + path.string() + " is a file; choose another folder");

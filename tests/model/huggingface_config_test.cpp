@@ -84,6 +84,20 @@ void refused(const json& config, std::initializer_list<const char*> parts) {
 
 }  // namespace
 
+TEST_CASE("a window that is as long as the longest row is none") {
+    const auto window_of = [](const std::string& window) {
+        return config_from_huggingface(R"({"model_type": "mistral", "rope_theta": 1e4, )"
+                                       R"("max_position_embeddings": 64, "sliding_window": )" +
+                                           window + "}",
+                                       "config.json")
+            .parts.window;
+    };
+    CHECK(window_of("63") == 63);
+    CHECK(window_of("64") == 0);
+    CHECK(window_of("4294967304") == 0);  // 8 more than 32 bits hold
+    CHECK(window_of("null") == 0);
+}
+
 TEST_CASE("configs of known models have the parts of their families") {
     const auto one = read(llama());
     CHECK(one.kind == model::Kind::llama);
