@@ -86,10 +86,11 @@ void refused(const json& config, std::initializer_list<const char*> parts) {
 
 TEST_CASE("a window that is as long as the longest row is none") {
     const auto window_of = [](const std::string& window) {
-        return config_from_huggingface(R"({"model_type": "mistral", "rope_theta": 1e4, )"
-                                       R"("max_position_embeddings": 64, "sliding_window": )" +
-                                           window + "}",
-                                       "config.json")
+        return model::config_from_huggingface(
+                   R"({"model_type": "mistral", "rope_theta": 1e4, )"
+                   R"("max_position_embeddings": 64, "sliding_window": )" +
+                       window + "}",
+                   "config.json")
             .parts.window;
     };
     CHECK(window_of("63") == 63);

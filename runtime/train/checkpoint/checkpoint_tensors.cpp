@@ -25,7 +25,7 @@ std::string weights_file_at(const std::string& path) {
     if (!is_folder(path)) return path;
     if (path_exists(path + "/manifest.json")) verify_checkpoint(path);
     if (path_exists(path + "/model.safetensors")) return path + "/model.safetensors";
-    if (const std::string index = path + "/" + weight_index_file; path_exists(index)) return index;
+    if (std::string index = path + "/" + weight_index_file; path_exists(index)) return index;
     if (const auto newest = newest_good_checkpoint(path)) return *newest + "/model.safetensors";
     throw Error(ErrorKind::config, path +
                                        ": holds neither model.safetensors nor checkpoints; give a "

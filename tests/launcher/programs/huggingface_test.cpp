@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 
 #include "runtime/train/checkpoint/safetensors.hpp"
@@ -493,6 +494,40 @@ TEST_CASE("a chat template writes the rows, and travels with the data and the mo
     refused("lockstep prepare --format messages --input " + rows + " --like " + like + " --out " +
                 (scratch / "none"),
             {"rows.jsonl:2: message 2: chat_template.jinja:1: No tool"});
+}
+
+TEST_CASE("what half of a folder of transformers says is refused, and nothing is written there") {
+    const ScratchFolder scratch;
+    const std::string like = with_template(scratch), rows = scratch / "rows.jsonl";
+    const std::string prepare = "lockstep prepare --format messages --input " + rows + " --like " +
+                                like + " --out " + (scratch / "none");
+    write_text(rows, talk + R"(, {"role": "assistant", "content": "a", "weight": "0"}]})" + "\n");
+    refused(prepare, {"rows.jsonl:1: a message has a 'weight' of", "0 (no label) or 1"});
+    refused("lockstep train --init-model " + like + " -mf " + like + "/sub --max-train-steps 1" +
+                " --data " + (scratch / "none"),
+            {"into which no run writes"});
+    std::filesystem::remove(like + "/chat_template.jinja");
+    std::filesystem::create_symlink("../nowhere", like + "/chat_template.jinja");
+    refused(prepare, {"chat_template.jinja: is a link to nowhere"});
+}
+
+TEST_CASE("a reply ends with the ends of config.json where no settings of generation are") {
+    const ScratchFolder scratch;
+    const std::string copy = scratch / "copy";
+    std::filesystem::copy(folder, copy);
+    std::filesystem::remove(copy + "/generation_config.json");
+    const std::string line =
+        "lockstep generate --inference greedy --max-length 8 --json --prompt a";
+    const json whole = json::parse(run_well(line + " -mf " + copy).out);
+    REQUIRE(whole.at("tokens") > 2);
+    json config = json::parse(read_text(copy + "/config.json"));
+    std::vector<int> all(319);
+    std::iota(all.begin(), all.end(), 0);
+    config["eos_token_id"] = all;
+    std::filesystem::permissions(copy + "/config.json", std::filesystem::perms::owner_all);
+    write_text(copy + "/config.json", config.dump());
+    const json cut = json::parse(run_well(line + " -mf " + copy).out);
+    CHECK(cut.at("tokens") < whole.at("tokens"));
 }
 
 TEST_CASE("generate and interactive talk through the chat template") {
