@@ -42,7 +42,7 @@ TensorInfo joined(const std::string& path, std::string name, std::vector<TensorI
 // Collects the parts of tensors that Lockstep keeps as one.
 class Parts {
 public:
-    void add(KnownTensor known, TensorInfo tensor) {
+    void add(const KnownTensor& known, TensorInfo tensor) {
         auto& parts = found_[known.name];
         parts.resize(static_cast<std::size_t>(known.parts));
         parts[static_cast<std::size_t>(known.part)] = std::move(tensor);
