@@ -49,7 +49,7 @@ std::string list(const std::set<std::string>& hosts) {
     return text;
 }
 
-constexpr int max_runs = 8;
+constexpr int shown_runs = 8;
 
 // Tells which ranks have not come, and on which hosts the others are.
 struct Attendance {
@@ -77,7 +77,7 @@ Attendance attendance(Store& store, int size) {
     throw Error(ErrorKind::peer,
                 "only " + std::to_string(come) + " of " + std::to_string(rank_info.size) +
                     " ranks have come within " + std::to_string(timeout_ms / 1000) +
-                    " s; missing: rank " + short_list(missing, max_runs) + "; those here are on " +
+                    " s; missing: rank " + short_list(missing, shown_runs) + "; those here are on " +
                     list(hosts) + refused +
                     (refused.empty() ? ""
                                      : ". If that is a rank of this job, give all ranks the same "
@@ -120,7 +120,7 @@ void wait_attentively(Store& store, int size, int timeout_ms, const WhileWaiting
             if (error.kind() != ErrorKind::peer) throw;
         }
         store.add("join/count", 0);  // throws if the store itself is lost
-        while_waiting([&] { return short_list(attendance(store, size).missing, max_runs); });
+        while_waiting([&] { return short_list(attendance(store, size).missing, shown_runs); });
     }
 }
 
