@@ -77,8 +77,8 @@ Attendance attendance(Store& store, int size) {
     throw Error(ErrorKind::peer,
                 "only " + std::to_string(come) + " of " + std::to_string(rank_info.size) +
                     " ranks have come within " + std::to_string(timeout_ms / 1000) +
-                    " s; missing: rank " + short_list(missing, shown_runs) + "; those here are on " +
-                    list(hosts) + refused +
+                    " s; missing: rank " + short_list(missing, shown_runs) +
+                    "; those here are on " + list(hosts) + refused +
                     (refused.empty() ? ""
                                      : ". If that is a rank of this job, give all ranks the same "
                                        "LOCKSTEP_SECRET or --secret-file and number of ranks") +
