@@ -29,7 +29,11 @@ PAD, START, END = 0, 1, 2
 def gpt2(config, weights):
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    model = GPT2LMHeadModel(GPT2Config(**weights_to_hf.config_of(config)))
+    rates = {rate: 0.0 for rate in ("embd_pdrop", "resid_pdrop", "attn_pdrop")}
+    model = GPT2LMHeadModel(GPT2Config(
+        vocab_size=config["vocabulary_size"], n_positions=config["n_positions"], n_embd=config["embedding_size"],
+        n_inner=config["ffn_size"], n_layer=config["n_decoder_layers"], n_head=config["n_heads"], pad_token_id=PAD,
+        bos_token_id=START, eos_token_id=END, **rates))
     layout = weights_to_hf.names(config["n_decoder_layers"])
     return model, {there: weights[here].T if turned else weights[here] for here, there, turned in layout}
 

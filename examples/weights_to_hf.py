@@ -4,17 +4,18 @@
 
     weights_to_hf.py FOLDER OUT
 
-Writes config.json and model.safetensors for AutoModelForCausalLM.from_pretrained(OUT), tokenizer.json and tokenizer_config.json for
-AutoTokenizer.from_pretrained(OUT), and Lockstep's own dictionary beside them. The tokenizer of a model that came from transformers
-goes back byte for byte. transformers is not needed, but these are:
-
-    pip install numpy safetensors
+`lockstep checkpoint convert FOLDER OUT --to transformers` does this for all models whose tokenizer came from transformers, and a
+run that began from one writes such a folder by itself. This script calls it, and for models with a tokenizer of Lockstep's own
+adds tokenizer.json and tokenizer_config.json for AutoTokenizer.from_pretrained(OUT) and Lockstep's own dictionary beside them. It
+needs nothing but Python and `lockstep`, which the environment variable LOCKSTEP names if it is not on the PATH.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import tokenizer_to_hf
@@ -35,31 +36,12 @@ TABLES = {
 }
 
 
-CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM",
-           "qwen3": "Qwen3ForCausalLM"}
-LAYER = {
-    "norm1": ["input_layernorm"],
-    "norm2": ["post_attention_layernorm"],
-    "self_attention.qkv": ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
-    "self_attention.out": ["self_attn.o_proj"],
-    "self_attention.q_norm": ["self_attn.q_norm"],
-    "self_attention.k_norm": ["self_attn.k_norm"],
-    "ffn.lin1": ["mlp.gate_proj", "mlp.up_proj"],
-    "ffn.lin2": ["mlp.down_proj"],
-}
-LLAMA_TABLES = {
-    "embeddings.weight": "model.embed_tokens.weight",
-    "decoder.norm_embeddings.weight": "model.norm.weight",
-    "lm_head.weight": "lm_head.weight",
-}
-
-
 class Refused(Exception):
     """What is wrong with a request, in one line."""
 
 
 def names(layers):
-    """Lockstep's name, transformers' name, and whether its matrix lies on its side, of each tensor."""
+    """Lockstep's name, transformers' name, and whether its matrix lies on its side, of each tensor of a gpt2."""
     for ours, theirs in TABLES.items():
         yield ours, theirs, False
     for layer in range(layers):
@@ -67,80 +49,6 @@ def names(layers):
             for end in ["weight", "bias"]:
                 turned = end == "weight" and "." in ours
                 yield f"decoder.layers.{layer}.{ours}.{end}", f"transformer.h.{layer}.{theirs}.{end}", turned
-
-
-def row_counts(config, ours):
-    """How many rows of a matrix of ours each of transformers' has."""
-    heads, width = config["n_heads"], config["head_size"] or config["embedding_size"] // config["n_heads"]
-    if ours == "self_attention.qkv":
-        return [heads * width] + 2 * [(config["n_kv_heads"] or heads) * width]
-    return 2 * [config["ffn_size"]] if ours == "ffn.lin1" else [None]
-
-
-def gpt2_tensors(config, ours):
-    return {there: (ours[here].T.copy() if turned else ours[here]) for here, there, turned in names(config["n_decoder_layers"])}
-
-
-def llama_tensors(config, ours):
-    theirs = {there: ours[here] for here, there in LLAMA_TABLES.items() if here in ours}
-    for layer in range(config["n_decoder_layers"]):
-        for here, there in LAYER.items():
-            for end in ["weight", "bias"]:
-                whole = ours.get(f"decoder.layers.{layer}.{here}.{end}")
-                first = 0
-                for name, rows in zip(there, row_counts(config, here)):
-                    if whole is None:
-                        break
-                    last = first + (rows or len(whole))
-                    theirs[f"model.layers.{layer}.{name}.{end}"] = whole[first:last].copy()
-                    first = last
-    return theirs
-
-
-def llama_config(config):
-    yes = {"yes": True, "no": False}
-    theirs = {
-        "torch_dtype": "float32",
-        "hidden_act": "silu",
-        "hidden_size": config["embedding_size"],
-        "intermediate_size": config["ffn_size"],
-        "num_hidden_layers": config["n_decoder_layers"],
-        "num_attention_heads": config["n_heads"],
-        "num_key_value_heads": config["n_kv_heads"] or config["n_heads"],
-        "max_position_embeddings": config["n_positions"],
-        "attention_dropout": config["attention_dropout"],
-        "rms_norm_eps": config["norm_epsilon"],
-        "tie_word_embeddings": not yes[config["own_head"]],
-        "rope_theta": config["rope_theta"],
-        "rope_scaling": rotary_scaling(config),
-    }
-    kind = config["model"]
-    if kind != "qwen2" or config["head_size"]:
-        theirs["head_dim"] = config["head_size"] or config["embedding_size"] // config["n_heads"]
-    if kind in ("llama", "qwen3"):
-        theirs["attention_bias"] = yes[config["qkv_bias"]]
-    if kind == "llama":
-        theirs["mlp_bias"] = yes[config["ffn_bias"]]
-    if kind == "mistral":
-        theirs["sliding_window"] = config["window"] or None
-    if kind in ("qwen2", "qwen3"):
-        theirs |= {"use_sliding_window": config["window"] > 0, "sliding_window": config["window"] or None, "max_window_layers":
-                   0 if config["window"] else config["n_decoder_layers"]}
-    return theirs
-
-
-def rotary_scaling(config):
-    kind = config["rope_scaling"]
-    if kind == "none":
-        return None
-    values = {"rope_type": kind, "factor": config["rope_factor"]}
-    if kind == "linear":
-        return values
-    values["original_max_position_embeddings"] = int(config["rope_original_positions"])
-    if kind == "llama3":
-        return values | {"low_freq_factor": config["rope_low_frequency_factor"], "high_freq_factor": config["rope_high_frequency_factor"]}
-    return values | {"beta_fast": config["rope_beta_fast"], "beta_slow": config["rope_beta_slow"],
-                     "attention_factor": config["rope_attention_factor"], "truncate": config["rope_whole_bounds"] == "yes"}
 
 
 def read_json(path):
@@ -153,66 +61,21 @@ def read_json(path):
     return content
 
 
-def gpt2_config(config):
-    return {
-        "activation_function": "gelu_new",
-        "n_positions": config["n_positions"],
-        "n_embd": config["embedding_size"],
-        "n_inner": config["ffn_size"],
-        "n_layer": config["n_decoder_layers"],
-        "n_head": config["n_heads"],
-        "embd_pdrop": config["dropout"],
-        "resid_pdrop": config["dropout"],
-        "attn_pdrop": config["attention_dropout"],
-        "layer_norm_epsilon": 1e-5,
-        "tie_word_embeddings": True,
-    }
-
-
-def config_of(config, special):
-    ends = special["ends"]
-    shape = gpt2_config if config["model"] == "gpt2" else llama_config
-    return {
-        "architectures": [CLASSES[config["model"]]],
-        "model_type": config["model"],
-        "vocab_size": config["vocabulary_size"],
-        **shape(config),
-        "pad_token_id": special["null"],
-        "bos_token_id": special["begin"] if special["start"] is None else special["start"],
-        "eos_token_id": ends[0] if len(ends) == 1 else ends,
-        "lockstep_dictionary_hash": config["dictionary_hash"],
-    }
-
-
 def run(folder, out):
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file, save
-
-    config, tokenizer = read_json(folder / "config.json"), read_json(tokenizer_to_hf.description_path(folder))
-    if config.get("model") not in CLASSES:
-        raise Refused(f"{folder}: is a {config.get('model')}; only these become models of transformers: {', '.join(CLASSES)}")
-    if config["model"] == "gpt2" and config["activation"] != "gelu_tanh":
-        raise Refused(f"{folder}: has the activation {config['activation']}; GPT2LMHeadModel wants gelu_tanh")
-    weights = folder / "model.safetensors"
-    if not weights.exists():
-        raise Refused(f"{weights}: is missing; it comes with the first validation or the end of training")
-    if out.exists():
-        raise Refused(f"{out}: is there already; name a new folder")
-    try:
-        ours = load_file(weights)
-    except SafetensorError as problem:
-        raise Refused(f"{weights}: is damaged ({problem}); copy the model again")
-    theirs = (gpt2_tensors if config["model"] == "gpt2" else llama_tensors)(config, ours)
-    out.mkdir(parents=True)
-    (out / "model.safetensors").write_bytes(save(theirs, {"format": "pt"}))
-    special = tokenizer.get("special_tokens", {"null": 0, "start": 1, "begin": None, "ends": [2], "unk": 3})
-    (out / "config.json").write_text(json.dumps(config_of(config, special), indent=2) + "\n")
-    if not tokenizer_to_hf.is_foreign(tokenizer):
-        for name in ["tokenizer.json", tokenizer["file"]]:
-            shutil.copy(folder / name, out / f"lockstep-{name}")
-    start = "there is no start token" if special["start"] is None else f"start is token {special['start']}"
-    print(f"{out}: {len(theirs)} tensors; {start}, end is token {special['ends'][0]}")
-    print(f"{out}: {add_tokenizer(folder, out, tokenizer['file'], config['n_positions'])}")
+    tokenizer = read_json(tokenizer_to_hf.description_path(folder))
+    program = os.environ.get("LOCKSTEP", "lockstep")
+    converted = subprocess.run([program, "checkpoint", "convert", str(folder), str(out), "--to", "transformers"])
+    if converted.returncode != 0:
+        sys.exit(converted.returncode)
+    if tokenizer_to_hf.is_foreign(tokenizer):
+        return
+    config, own = read_json(out / "config.json"), read_json(folder / "config.json")
+    # weights_from_hf.py knows the dictionary by it.
+    config["lockstep_dictionary_hash"] = own["dictionary_hash"]
+    (out / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    for name in ["tokenizer.json", tokenizer["file"]]:
+        shutil.copy(folder / name, out / f"lockstep-{name}")
+    print(f"{out}: {add_tokenizer(folder, out, tokenizer['file'], own['n_positions'])}")
 
 
 def add_tokenizer(folder, out, file, n_positions):
@@ -233,8 +96,8 @@ def main():
     args = parser.parse_args()
     try:
         run(args.folder, args.out)
-    except ModuleNotFoundError as missing:
-        sys.exit(f"weights_to_hf.py: {missing.name} is missing: pip install numpy safetensors")
+    except FileNotFoundError as missing:
+        sys.exit(f"weights_to_hf.py: {missing.filename}: is missing; give LOCKSTEP the path of the program lockstep")
     except (Refused, OSError) as problem:
         sys.exit(f"weights_to_hf.py: {problem}")
 

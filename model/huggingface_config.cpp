@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/huggingface_config.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "model/huggingface_families.hpp"
 #include "runtime/core/error.hpp"
@@ -14,13 +17,7 @@ namespace lockstep::model {
 
 namespace {
 
-struct ReadFamily {
-    const char* model_type;
-    const char* architecture;  // the class of its language model
-    Kind kind;
-};
-
-constexpr std::array read_families{
+constexpr std::array families_of_transformers{
     ReadFamily{"gpt2", "GPT2LMHeadModel", Kind::gpt2},
     ReadFamily{"llama", "LlamaForCausalLM", Kind::llama},
     ReadFamily{"mistral", "MistralForCausalLM", Kind::mistral},
@@ -73,7 +70,7 @@ constexpr std::array no_arithmetic{"model_type",
 const ReadFamily& family_of(const nlohmann::json& json, const std::string& origin) {
     const auto type = json.find("model_type");
     std::string known;
-    for (const ReadFamily& family : read_families) {
+    for (const ReadFamily& family : read_families()) {
         if (type != json.end() && *type == family.model_type) return family;
         known += (known.empty() ? "" : ", ") + std::string(family.model_type);
     }
@@ -91,7 +88,29 @@ void check_class(ConfigKeys& keys, const ReadFamily& family) {
         keys.refuse("architectures", family.architecture);
 }
 
+// Readers differ in which of the values they take.
+void refuse_repeated_keys(const std::string& text, const std::string& origin) {
+    using Event = nlohmann::json::parse_event_t;
+    std::vector<std::set<std::string>> open;
+    const auto look = [&](int, Event event, nlohmann::json& value) {
+        if (event == Event::object_start) open.emplace_back();
+        if (event == Event::object_end) open.pop_back();
+        if (event == Event::key && !open.back().insert(value.get<std::string>()).second)
+            throw Error(ErrorKind::config, origin + ": has " + shown(dump_json(value)) +
+                                               " twice; remove the one that is wrong");
+        return true;
+    };
+    [[maybe_unused]] const nlohmann::json all = nlohmann::json::parse(text, look, false);
+}
+
 }  // namespace
+
+std::span<const ReadFamily> read_families() noexcept { return families_of_transformers; }
+
+const ReadFamily* find_family(Kind kind) noexcept {
+    const auto found = std::ranges::find(families_of_transformers, kind, &ReadFamily::kind);
+    return found == families_of_transformers.end() ? nullptr : &*found;
+}
 
 bool is_huggingface_config(const std::string& text) {
     const nlohmann::json json = try_parse_json(text);
@@ -102,6 +121,7 @@ ModelConfig config_from_huggingface(const std::string& text, const std::string& 
     const nlohmann::json json = try_parse_json(text);
     if (!json.is_object())
         throw Error(ErrorKind::config, origin + ": not a JSON object; copy the file again");
+    refuse_repeated_keys(text, origin);
     const ReadFamily& family = family_of(json, origin);
     ConfigKeys keys(json, family.model_type, origin);
     check_class(keys, family);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "model/huggingface_families.hpp"
 
@@ -47,6 +48,19 @@ ModelConfig read_gpt2(ConfigKeys& keys) {
         keys.whole("n_inner", 4 * std::min(config.embedding_size, std::int64_t{1} << 40));
     keys.ignore(gpt2_without_effect);
     return config;
+}
+
+void write_gpt2(nlohmann::ordered_json& json, const ModelConfig& config,
+                const ModelConfig* before) {
+    write_keys(gpt2_keys, config, before, json);
+    // --dropout stands for both.
+    const std::array embeddings{ConfigKey{"embd_pdrop", &ModelConfig::dropout, 0.1}};
+    write_keys(embeddings, config, before, json);
+    if (before != nullptr) return;
+    json["n_inner"] = config.ffn_size;
+    json["activation_function"] = "gelu_new";
+    json["layer_norm_epsilon"] = 1e-5;
+    json["tie_word_embeddings"] = true;
 }
 
 }  // namespace lockstep::model

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
@@ -27,6 +29,32 @@ bool is_note(const std::string& name) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json shortest(float value) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;
+    return nlohmann::ordered_json::parse(digits.begin(), end);
+}
+
+nlohmann::ordered_json value_of(const ConfigKey& key, const ModelConfig& config) {
+    if (const auto* size = std::get_if<std::int64_t ModelConfig::*>(&key.member))
+        return config.*(*size);
+    if (const auto* rate = std::get_if<float ModelConfig::*>(&key.member))
+        return shortest(config.*(*rate));
+    if (const auto* part = std::get_if<std::int64_t LayerParts::*>(&key.member))
+        return config.parts.*(*part);
+    if (const auto* value = std::get_if<float LayerParts::*>(&key.member))
+        return shortest(config.parts.*(*value));
+    return config.parts.*std::get<Has LayerParts::*>(key.member) == Has::yes;
+}
+
+void write_keys(std::span<const ConfigKey> keys, const ModelConfig& config,
+                const ModelConfig* before, nlohmann::ordered_json& json) {
+    for (const ConfigKey& key : keys) {
+        nlohmann::ordered_json value = value_of(key, config);
+        if (before == nullptr || value != value_of(key, *before)) json[key.key] = std::move(value);
+    }
+}
 
 const nlohmann::json* ConfigKeys::find(const char* name) {
     read_.insert(name);

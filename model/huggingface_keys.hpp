@@ -24,6 +24,14 @@ struct ConfigKey {
     double missing;
 };
 
+// Returns the value of the key's member, a float with its shortest digits.
+nlohmann::ordered_json value_of(const ConfigKey& key, const ModelConfig& config);
+nlohmann::ordered_json shortest(float value);
+
+// Writes the keys whose members differ between the configs; all without `before`.
+void write_keys(std::span<const ConfigKey> keys, const ModelConfig& config,
+                const ModelConfig* before, nlohmann::ordered_json& json);
+
 // Reads the keys of a config.json of transformers. One that is missing or null has the default of
 // transformers' class. Every key that is read is checked off, so that one that nobody reads can be
 // refused. Errors are of kind config and name the file and the key.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "model/architectures.hpp"
 #include "model/huggingface_families.hpp"
 #include "model/huggingface_rotary.hpp"
+#include "model/parts.hpp"
 
 namespace lockstep::model {
 
@@ -121,6 +123,34 @@ ModelConfig read_llama(ConfigKeys& keys, Kind kind) {
     config.parts.window = read_window(keys, config);
     config.parts.rotary = read_rotary(keys, config.n_positions);
     return config;
+}
+
+namespace {
+
+// A window in all layers, or in none.
+void write_window(nlohmann::ordered_json& json, const ModelConfig& config) {
+    const std::int64_t window = config.parts.window;
+    if (config.kind == Kind::llama) return;
+    json["sliding_window"] = window > 0 ? nlohmann::ordered_json(window) : nlohmann::ordered_json();
+    if (config.kind == Kind::mistral) return;
+    json["use_sliding_window"] = window > 0;
+    json["max_window_layers"] = window > 0 ? 0 : config.decoder_layers;
+}
+
+}  // namespace
+
+void write_llama(nlohmann::ordered_json& json, const ModelConfig& config,
+                 const ModelConfig* before) {
+    write_keys(common_keys, config, before, json);
+    write_keys(keys_of(config.kind), config, before, json);
+    if (before != nullptr) return;
+    const Widths sizes = widths(config);
+    json["hidden_act"] = "silu";
+    json["num_key_value_heads"] = sizes.kv_heads;
+    json["head_dim"] = sizes.head_dim;
+    json["tie_word_embeddings"] = config.parts.own_head == Has::no;
+    write_window(json, config);
+    write_rotary(json, config.parts.rotary);
 }
 
 }  // namespace lockstep::model

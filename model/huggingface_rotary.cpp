@@ -165,4 +165,39 @@ Rotary read_rotary(ConfigKeys& keys, std::int64_t n_positions) {
     return rotary;
 }
 
+namespace {
+
+void write_scaling(nlohmann::ordered_json& values, const Rotary& rotary) {
+    values["factor"] = shortest(rotary.factor);
+    if (rotary.scaling == RotaryScaling::linear) return;
+    values["original_max_position_embeddings"] =
+        static_cast<std::int64_t>(rotary.original_positions);
+    if (rotary.scaling == RotaryScaling::llama3) {
+        values["low_freq_factor"] = shortest(rotary.low_frequency_factor);
+        values["high_freq_factor"] = shortest(rotary.high_frequency_factor);
+        return;
+    }
+    values["beta_fast"] = shortest(rotary.beta_fast);
+    values["beta_slow"] = shortest(rotary.beta_slow);
+    values["attention_factor"] = shortest(rotary.attention_factor);
+    values["truncate"] = rotary.whole_bounds == Has::yes;
+}
+
+}  // namespace
+
+void write_rotary(nlohmann::ordered_json& json, const Rotary& rotary) {
+    const auto types = rotary_types();
+    nlohmann::ordered_json values;
+    values["rope_type"] = std::ranges::find(types, rotary.scaling, &RotaryType::scaling)->name;
+    values["rope_theta"] = shortest(rotary.theta);
+    json["rope_theta"] = values["rope_theta"];
+    if (rotary.scaling == RotaryScaling::none) {
+        json["rope_scaling"] = nullptr;
+    } else {
+        write_scaling(values, rotary);
+        json["rope_scaling"] = values;
+    }
+    json["rope_parameters"] = values;
+}
+
 }  // namespace lockstep::model

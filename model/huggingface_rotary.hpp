@@ -10,4 +10,7 @@ namespace lockstep::model {
 // outside; a config without any, or whose values differ, is refused.
 Rotary read_rotary(ConfigKeys& keys, std::int64_t n_positions);
 
+// Writes them in the keys of both generations.
+void write_rotary(nlohmann::ordered_json& json, const Rotary& rotary);
+
 }  // namespace lockstep::model

@@ -6,10 +6,12 @@
 #include <set>
 
 #include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/continued_options.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/rank/loaded_model.hpp"
+#include "model/config_json.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/files/path_status.hpp"
@@ -26,7 +28,7 @@ using Values = std::map<std::string, std::string>;
 struct Side {
     std::string path;  // a checkpoint or a file
     std::optional<StoredRun> run;
-    Values model;  // of config.json, if the path is in a model folder
+    std::string folder;  // of the model; empty: none
     std::optional<train::StoredTensors> tensors;
 };
 
@@ -51,10 +53,16 @@ Side open_side(const std::string& given) {
         side.tensors.emplace(side.path);
         side.tensors->verify();
     });
-    const std::string folder = model_folder_of(given);
-    if (!folder.empty())
-        side.model = leaves(parse_json(train::read_description(folder).config_json));
+    side.folder = model_folder_of(given);
     return side;
+}
+
+// What config.json says of a model; of one of transformers only what its arithmetic is.
+Values described(const Side& side, const Side& other) {
+    const auto is_foreign = [](const Side& one) { return is_huggingface_folder(one.folder); };
+    if (is_foreign(side) || is_foreign(other))
+        return leaves(parse_json(model::to_json(open_model_folder(side.folder).config)));
+    return leaves(parse_json(train::read_description(side.folder).config_json));
 }
 
 std::vector<Differing> differing(const Values& a, const Values& b,
@@ -96,8 +104,8 @@ void compare_runs(const Side& a, const Side& b, Comparison& comparison) {
             comparison.notes.push_back(std::string(letter) +
                                        " has weights alone: options, state and the optimizer's "
                                        "tensors are not compared");
-    if (!a.model.empty() && !b.model.empty())
-        comparison.options = differing_options(a.model, b.model);
+    if (!a.folder.empty() && !b.folder.empty())
+        comparison.options = differing_options(described(a, b), described(b, a));
 }
 
 }  // namespace

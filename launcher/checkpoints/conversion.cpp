@@ -7,6 +7,7 @@
 
 #include "launcher/checkpoints/new_model.hpp"
 #include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/checkpoints/transformers_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/text/units.hpp"
@@ -170,34 +171,48 @@ void refuse_like(const Conversion& conversion) {
 
 }  // namespace
 
+namespace {
+
+std::string write_folder(const std::string& source, const Conversion& conversion) {
+    const std::string like =
+        conversion.like.empty() ? model_folder_of(conversion.from) : conversion.like;
+    if (like.empty())
+        throw Error(ErrorKind::config,
+                    conversion.from +
+                        ": no config.json describes these weights; give --like a model's "
+                        "folder that does");
+    if (conversion.form == Form::transformers)
+        return conversion.to + ": a model of transformers with the weights of " + source + ", " +
+               write_transformers_folder(weights_in(source), like, conversion);
+    write_model_folder(weights_in(source), like, conversion.to, conversion.existing);
+    return conversion.to + ": a model with the weights of " + source + "; config.json and " +
+           "tokenizer are those of " + like;
+}
+
+}  // namespace
+
 std::string convert(const Conversion& given, const train::LockWaiting& waiting) {
     Conversion conversion = given;
     conversion.to = named_folder(given.to);
     const std::string source = verified_source(named_folder(given.from));
     const std::string name = fs::path(conversion.to).filename();
     const bool is_file = name.ends_with(".safetensors");
+    const bool is_folder = !is_file && !train::is_checkpoint_name(name);
     if (is_file && conversion.to != given.to)
         throw Error(ErrorKind::config, given.to + ": names a folder, but the weights alone go " +
                                            "into a file; leave out what follows its name");
-    if (is_file || train::is_checkpoint_name(name)) refuse_like(conversion);
+    if (!is_folder && conversion.form == Form::transformers)
+        throw Error(ErrorKind::config,
+                    given.to + ": a model of transformers is a folder; choose another name");
+    if (!is_folder) refuse_like(conversion);
     if (is_file) {
         write_file(source, conversion, waiting);
         return conversion.to + ": the weights of " + source;
     }
-    if (train::is_checkpoint_name(name)) {
-        write_checkpoint(source, name, conversion, waiting);
-        return conversion.to + ": the checkpoint " + source + " in format version " +
-               std::to_string(train::checkpoint_format);
-    }
-    const std::string like = given.like.empty() ? model_folder_of(given.from) : given.like;
-    if (like.empty())
-        throw Error(ErrorKind::config,
-                    given.from +
-                        ": no config.json describes these weights; give --like a model's "
-                        "folder that does");
-    write_model_folder(weights_in(source), like, conversion.to, conversion.existing);
-    return conversion.to + ": a model with the weights of " + source + "; config.json and " +
-           "tokenizer are those of " + like;
+    if (is_folder) return write_folder(source, conversion);
+    write_checkpoint(source, name, conversion, waiting);
+    return conversion.to + ": the checkpoint " + source + " in format version " +
+           std::to_string(train::checkpoint_format);
 }
 
 }  // namespace lockstep::launcher::checkpoints

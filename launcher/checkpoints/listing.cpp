@@ -13,6 +13,7 @@
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/weight_index.hpp"
 #include "runtime/train/folder/lock_file.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 
@@ -137,11 +138,16 @@ private:
 };
 
 std::optional<ListedModel> model_of(const std::string& folder, const Lister& lister) {
-    const std::string path = folder + "/" + train::weights_file;
-    std::error_code none;
+    const std::string file = folder + "/" + train::weights_file;
+    const std::string path = path_exists(file) ? file : folder + "/" + train::weight_index_file;
+    if (!path_exists(path)) return std::nullopt;
     ListedModel model;
-    model.bytes = fs::file_size(path, none);
-    if (none) return std::nullopt;
+    model.file = fs::path(path).filename();
+    for (const std::string& part : path == file ? std::vector{file} : train::files_of_index(path)) {
+        std::error_code none;
+        model.bytes += fs::file_size(part, none);
+        if (none) return std::nullopt;
+    }
     model.saved = written_at(path);
     if (lister.newest().empty()) return model;
     try {

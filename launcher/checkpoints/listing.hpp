@@ -28,8 +28,9 @@ struct ListedCheckpoint {
     std::vector<std::string> kept_by;  // options because of which it stays; empty: it may go
 };
 
-// Describes model.safetensors.
+// Describes model.safetensors, or the files that its index names.
 struct ListedModel {
+    std::string file;  // its name, or that of the index
     std::uint64_t bytes = 0;
     std::string saved;  // UTC
     // The best value of the validation metric so far, by the newest checkpoint.

@@ -59,8 +59,8 @@ std::string model_text(const Listing& listing) {
     if (!listing.model) return "no weights yet (model.safetensors)\n";
     const ListedModel& model = *listing.model;
     // Without a validation nobody knows whether other weights are better.
-    std::string text = std::string(model.best ? "best weights" : "weights") +
-                       ": model.safetensors, " + size_text(model.bytes) + ", saved " + model.saved;
+    std::string text = std::string(model.best ? "best weights" : "weights") + ": " + model.file +
+                       ", " + size_text(model.bytes) + ", saved " + model.saved;
     if (model.best)
         text += ", " + (model.metric.empty() ? "validation value" : model.metric) + " " +
                 six_digits(*model.best);

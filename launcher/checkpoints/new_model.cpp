@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/tokenizers/tokenizer.hpp"
+#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
 #include "model/blocks/layout.hpp"
@@ -51,8 +52,13 @@ void fill(const std::string& folder, const std::string& weights, const std::stri
     train::read_places(file, places);
     model.tokenizer->save(folder);
     for (const auto& entry : fs::directory_iterator(folder)) sync_file(entry.path());
-    train::ModelDescription description = train::read_description(like);
+    train::ModelDescription description;
+    if (is_huggingface_folder(like))
+        description = {model::to_json(model.config), model.dictionary_hash, ""};
+    else
+        description = train::read_description(like);
     description.arithmetic_json = model::to_json(model.config);
+    description.transformers = folder_form(model.config, like, model.tokenizer->special(), {like});
     train::save_model(folder, description, table, view_of(master));
 }
 
@@ -68,12 +74,17 @@ void make_parent(const std::string& path) {
 
 void write_model_folder(const std::string& weights, const std::string& like, const std::string& to,
                         Existing existing) {
+    write_new_folder(to, existing, [&](const std::string& folder) { fill(folder, weights, like); });
+}
+
+void write_new_folder(const std::string& to, Existing existing,
+                      const std::function<void(const std::string& folder)>& fill_it) {
     if (path_exists(to) && !is_folder(to))
         throw Error(ErrorKind::config, to + ": is a file; choose another name");
     make_parent(to);
     const OutputClaim claim("", to);
     train::AtomicDirectory made(to);
-    fill(made.path(), weights, like);
+    fill_it(made.path());
     require_replaceable(to, made.path(), existing);
     made.commit();
 }

@@ -26,33 +26,49 @@ void compare_values(float a, float b, double tolerance, TensorDifference& differ
     difference.beyond_tolerance = difference.beyond_tolerance || !within;
 }
 
-TensorDifference compare_tensor(train::StoredTensors& a, const train::StoredTensor& of_a,
-                                train::StoredTensors& b, const train::StoredTensor& of_b,
-                                double tolerance) {
+// A tensor on both sides.
+struct Pair {
+    const train::StoredTensor &a, &b;
+};
+
+TensorDifference compare_part(train::StoredTensors& a, train::StoredTensors& b, const Pair& pair,
+                              const train::StoredPart& part, double tolerance) {
+    constexpr std::size_t block = std::size_t{1} << 20;
     TensorDifference difference;
-    difference.name = of_a.name;
-    difference.shape = of_a.shape;
-    difference.values = of_a.count;
-    std::vector<float> other;
-    std::size_t first = 0;
-    train::for_each_block(a, of_a, [&](HostView<const float> values) {
-        other.resize(values.size());
-        b.read(of_b, first, view_of(other));
-        for (std::size_t i = 0; i < values.size(); ++i)
-            compare_values(values[i], other[i], tolerance, difference);
-        first += values.size();
-    });
+    difference.name = part.name;
+    difference.shape = part.shape;
+    difference.values = part.count;
+    std::vector<float> of_a, of_b;
+    for (std::size_t done = 0; done < part.count; done += of_a.size()) {
+        of_a.resize(std::min(block, part.count - done));
+        of_b.resize(of_a.size());
+        a.read(pair.a, part.first + done, view_of(of_a));
+        b.read(pair.b, part.first + done, view_of(of_b));
+        for (std::size_t i = 0; i < of_a.size(); ++i)
+            compare_values(of_a[i], of_b[i], tolerance, difference);
+    }
     return difference;
 }
 
-TensorDifference missing(const train::StoredTensor& tensor, const std::string& what) {
-    TensorDifference difference;
-    difference.name = tensor.name;
-    difference.shape = tensor.shape;
-    difference.missing = what;
-    difference.values = tensor.count;
-    difference.beyond_tolerance = true;
-    return difference;
+// A tensor that one of the sides holds under transformers' names is compared under them.
+std::vector<train::StoredPart> parts_of(const train::StoredTensor& tensor,
+                                        const train::StoredTensor& other) {
+    if (!tensor.parts.empty()) return tensor.parts;
+    if (!other.parts.empty()) return other.parts;
+    return {{tensor.name, tensor.shape, 0, tensor.count}};
+}
+
+void add_missing(const train::StoredTensor& tensor, const std::string& what,
+                 TensorComparison& found) {
+    for (const train::StoredPart& part : parts_of(tensor, tensor)) {
+        TensorDifference difference;
+        difference.name = part.name;
+        difference.shape = part.shape;
+        difference.missing = what;
+        difference.values = part.count;
+        difference.beyond_tolerance = true;
+        found.differing.push_back(difference);
+    }
 }
 
 bool is_compared(const train::StoredTensor& tensor, Compared compared) {
@@ -77,20 +93,22 @@ TensorComparison compare_tensors(train::StoredTensors& a, train::StoredTensors& 
         if (!is_compared(of_a, compared)) continue;
         const train::StoredTensor* of_b = b.find(of_a.name);
         if (of_b == nullptr) {
-            found.differing.push_back(missing(of_a, "not in B"));
+            add_missing(of_a, "not in B", found);
         } else if (of_b->shape != of_a.shape) {
-            found.differing.push_back(missing(of_a, "B has " + train::shape_text(of_b->shape)));
+            add_missing(of_a, "B has " + train::shape_text(of_b->shape), found);
         } else {
-            const TensorDifference difference = compare_tensor(a, of_a, b, *of_b, tolerance);
-            if (difference.differing == 0)
-                ++found.equal;
-            else
-                found.differing.push_back(difference);
+            for (const train::StoredPart& part : parts_of(of_a, *of_b)) {
+                const auto difference = compare_part(a, b, {of_a, *of_b}, part, tolerance);
+                if (difference.differing == 0)
+                    ++found.equal;
+                else
+                    found.differing.push_back(difference);
+            }
         }
     }
     for (const train::StoredTensor& of_b : b.tensors())
         if (is_compared(of_b, compared) && a.find(of_b.name) == nullptr)
-            found.differing.push_back(missing(of_b, "not in A"));
+            add_missing(of_b, "not in A", found);
     return found;
 }
 

@@ -18,6 +18,7 @@
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/rank/loaded_model.hpp"
+#include "model/huggingface_config.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
@@ -230,10 +231,12 @@ void require_no_contradiction(const std::string& folder, const model::ModelConfi
 
 Verified verify_description(const std::string& folder, const std::vector<std::string>& names) {
     Verified verified;
-    verified.path = folder + "/config.json";
+    verified.path = train::description_path(folder);
     verified.files = 1;
     found_good(verified, [&] {
         check_defaults(folder);
+        if (const std::string foreign = huggingface_config_in(folder); !foreign.empty())
+            (void)model::config_from_huggingface(foreign, folder + "/config.json");
         const OpenedModel opened = open_model_folder(folder);
         std::vector<std::string> weights{folder};
         for (const std::string& name : train::checkpoints_among(names))

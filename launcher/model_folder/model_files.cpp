@@ -11,6 +11,7 @@
 #include "data/text/git_lfs.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/folder/lock_file.hpp"
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::array files{"config.json",
+                           train::own_description_file,
                            train::weights_file,
                            data::format::tokenizer_file,
                            data::format::dictionary_file,

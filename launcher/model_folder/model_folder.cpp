@@ -270,7 +270,8 @@ OpenedModel open_huggingface_folder(const std::string& folder) {
 OpenedModel open_own_folder(const std::string& folder) {
     const train::ModelDescription description = train::read_description(folder);
     OpenedModel opened;
-    opened.config = model::config_from_json(description.config_json, folder + "/config.json");
+    opened.config =
+        model::config_from_json(description.config_json, train::description_path(folder));
     opened.tokenizer = data::open_tokenizer(folder);
     opened.dictionary_hash = description.dictionary_hash;
     return opened;
@@ -285,7 +286,8 @@ OpenedModel open_model_folder(const std::string& folder) {
     OpenedModel opened =
         is_huggingface_folder(folder) ? open_huggingface_folder(folder) : open_own_folder(folder);
     if (!opened.tokenizer->fits_table(opened.config.vocabulary))
-        throw Error(ErrorKind::config, folder + "/config.json: \"vocabulary_size\" is " +
+        throw Error(ErrorKind::config, train::description_path(folder) +
+                                           ": \"vocabulary_size\" is " +
                                            std::to_string(opened.config.vocabulary) +
                                            ", but the dictionary there has " +
                                            std::to_string(opened.tokenizer->size()) +

@@ -10,6 +10,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/files/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
@@ -70,8 +71,8 @@ std::string contradiction(const std::string& folder, const model::ModelConfig& c
     for (const auto& [member, value] : members.items()) {
         const nlohmann::json is = here.value(member, none), was = there.value(member, none);
         if (is == was) continue;
-        return folder + "/config.json: \"" + member + "\" is " + value_or_none(is) + ", but " +
-               weights + " was saved with " + value_or_none(was);
+        return train::description_path(folder) + ": \"" + member + "\" is " + value_or_none(is) +
+               ", but " + weights + " was saved with " + value_or_none(was);
     }
     return "";
 }

@@ -15,6 +15,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
 
 namespace lockstep::launcher {
 
@@ -57,7 +58,7 @@ void add_joining(const data::Dataset& dataset, OptionValues& values) {
 }
 
 [[noreturn]] void damaged(const std::string& folder, const std::string& what) {
-    throw Error(ErrorKind::config, folder + "/config.json: \"defaults\" " + what +
+    throw Error(ErrorKind::config, train::description_path(folder) + ": \"defaults\" " + what +
                                        "; correct it, or remove it from the file");
 }
 
@@ -119,7 +120,8 @@ void apply_defaults(const OptionValues& defaults, const std::string& folder,
             // is taken from it.
             if (!option.has(Trait::model))
                 throw Error(ErrorKind::config,
-                            folder + "/config.json: \"defaults\" has \"" + option.name +
+                            train::description_path(folder) + ": \"defaults\" has \"" +
+                                option.name +
                                 "\", which a model does not decide; remove it from the file");
             try {
                 option.assign(option.arity == Arity::many ? lines_of(found->second)

@@ -1,36 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <utility>
+#include <cstdint>
 
+#include "launcher/command_line/size_option.hpp"
 #include "launcher/options/tables.hpp"
 #include "runtime/comm/environment/rank_info.hpp"
 
 namespace lockstep::launcher {
-
-namespace {
-
-// Accepts "80GiB" and "80 GiB", "80G" as in Slurm (the same), and "80GB" in powers of 1000.
-std::int64_t parse_bytes(const std::string& option, const std::string& word) {
-    constexpr std::array<std::pair<const char*, double>, 9> units{{{"MiB", 0x1p20},
-                                                                   {"GiB", 0x1p30},
-                                                                   {"TiB", 0x1p40},
-                                                                   {"MB", 1e6},
-                                                                   {"GB", 1e9},
-                                                                   {"TB", 1e12},
-                                                                   {"M", 0x1p20},
-                                                                   {"G", 0x1p30},
-                                                                   {"T", 0x1p40}}};
-    for (const auto& [unit, bytes] : units) {
-        if (!word.ends_with(unit)) continue;
-        std::string number = word.substr(0, word.size() - std::string(unit).size());
-        if (number.ends_with(' ')) number.pop_back();
-        const double size = parse_number(option, number) * bytes;
-        if (size >= 0x1p20 && size < 0x1p60) return static_cast<std::int64_t>(size);
-    }
-    OptionTable::reject(option, word, "a size such as 80GiB, 80GB or 512MiB");
-}
-
-}  // namespace
 
 OptionTable plan_table(RunConfig& config) {
     constexpr int max_per_node = 1 << 12;
@@ -48,7 +23,7 @@ OptionTable plan_table(RunConfig& config) {
                   max_per_node);
     table.add("memory", Arity::one, "SIZE", "what a rank may take of its device, say 80GiB",
               "the device's", [&config](const auto& given) {
-                  config.memory_bytes = parse_bytes("memory", given.front());
+                  config.memory_bytes = parse_bytes("memory", given.front(), std::int64_t{1} << 20);
               });
     table.integer("vocabulary", config.vocabulary,
                   "entries of the dictionary, where there is no "

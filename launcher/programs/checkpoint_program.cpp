@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "launcher/checkpoints/listing.hpp"
 #include "launcher/checkpoints/verification.hpp"
 #include "launcher/command_line/command_line.hpp"
+#include "launcher/command_line/size_option.hpp"
 #include "launcher/command_line/spelling.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/output_reader.hpp"
@@ -25,8 +27,10 @@ constexpr const char* usage =
     "lockstep checkpoint verify MODEL|CHECKPOINT|FILE... [--json]\n"
     "lockstep checkpoint diff A B [--tolerance X] [--json]\n"
     "lockstep checkpoint convert FROM TO [--like MODEL] [--overwrite]\n"
+    "lockstep checkpoint convert FROM TO --to transformers [--dtype bf16] [--shard-size 5GB]\n"
     "Lists, verifies, compares and converts checkpoints. TO is a plain file (NAME.safetensors), a\n"
-    "checkpoint (step-00001234) or a new model's folder. list, verify and diff change nothing.\n"
+    "checkpoint (step-00001234), or the folder of a new model, of Lockstep or of transformers.\n"
+    "list, verify and diff change nothing.\n"
     "Exit code 1: verify found something bad, or A and B differ.\n";
 
 constexpr int bad = 1;
@@ -36,7 +40,37 @@ struct CheckpointOptions {
     std::string like;
     double tolerance = 0;
     bool json = false, overwrite = false;
+    checkpoints::Form form = checkpoints::Form::lockstep;
+    std::optional<Dtype> dtype;
+    std::int64_t shard_bytes = checkpoints::usual_shard_bytes;
 };
+
+Dtype dtype_named(const std::string& word) {
+    if (word == "fp32" || word == "float32") return Dtype::fp32;
+    if (word == "bf16" || word == "bfloat16") return Dtype::bf16;
+    if (word == "fp16" || word == "float16") return Dtype::fp16;
+    OptionTable::reject("dtype", word, "fp32, bf16 or fp16");
+}
+
+// Only folders of transformers have a type and shards, so that these options ask for one.
+void add_form(OptionTable& table, CheckpointOptions& options) {
+    using checkpoints::Form;
+    table.choice<Form>("to", options.form,
+                       {{"lockstep", Form::lockstep}, {"transformers", Form::transformers}},
+                       "convert: whose model's folder TO becomes");
+    table.add("dtype", Arity::one, "fp32|bf16|fp16",
+              "convert: the type of the weights for transformers", "FROM's",
+              [&options](const auto& given) {
+                  options.dtype = dtype_named(given.front());
+                  options.form = Form::transformers;
+              });
+    table.add("shard-size", Arity::one, "SIZE",
+              "convert: the most bytes of a file for transformers, say 5GB", "50GB",
+              [&options](const auto& given) {
+                  options.shard_bytes = parse_bytes("shard-size", given.front(), 1'000);
+                  options.form = Form::transformers;
+              });
+}
 
 OptionTable checkpoint_table(CheckpointOptions& options) {
     OptionTable table("Checkpoint");
@@ -51,6 +85,7 @@ OptionTable checkpoint_table(CheckpointOptions& options) {
                "convert: the model whose config.json and tokenizer a new model's folder gets "
                "(default: the one that FROM is in)");
     table.flag("overwrite", options.overwrite, "convert: replace TO");
+    add_form(table, options);
     return table;
 }
 
@@ -90,8 +125,13 @@ int convert(const CheckpointOptions& options) {
     const train::LockWaiting waiting{[](const std::string& line) { std::cerr << line + "\n"; },
                                      [] { return false; }};
     const checkpoints::Conversion conversion{
-        options.paths[0], options.paths[1], options.like,
-        options.overwrite ? checkpoints::Existing::overwrite : checkpoints::Existing::refuse};
+        options.paths[0],
+        options.paths[1],
+        options.like,
+        options.overwrite ? checkpoints::Existing::overwrite : checkpoints::Existing::refuse,
+        options.form,
+        options.dtype,
+        static_cast<std::uint64_t>(options.shard_bytes)};
     std::cout << printable(checkpoints::convert(conversion, waiting)) << '\n';
     return 0;
 }
@@ -105,11 +145,15 @@ struct Command {
 };
 
 std::vector<Command> commands() {
-    return {
-        {"list", list, 1, 1, "name one model's folder", {"json"}},
-        {"verify", verify, 1, 1'000, "name model folders, checkpoints or files", {"json"}},
-        {"diff", diff, 2, 2, "name two checkpoints, models or files", {"json", "tolerance"}},
-        {"convert", convert, 2, 2, "name what to convert and the result", {"like", "overwrite"}}};
+    return {{"list", list, 1, 1, "name one model's folder", {"json"}},
+            {"verify", verify, 1, 1'000, "name model folders, checkpoints or files", {"json"}},
+            {"diff", diff, 2, 2, "name two checkpoints, models or files", {"json", "tolerance"}},
+            {"convert",
+             convert,
+             2,
+             2,
+             "name what to convert and the result",
+             {"like", "overwrite", "to", "dtype", "shard-size"}}};
 }
 
 Command find_command(const std::string& word) {
@@ -128,7 +172,9 @@ Command find_command(const std::string& word) {
 bool takes(const std::string& word, const std::string& next) {
     const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
     if (name == "json" || name == "overwrite") return is_bool_word(next);
-    return name == "tolerance" || name == "like" || name == "config";
+    constexpr std::array<std::string_view, 6> valued{"tolerance", "like",  "config",
+                                                     "to",        "dtype", "shard-size"};
+    return std::ranges::find(valued, name) != valued.end();
 }
 
 // Returns the options and then all paths behind their option, as paths may stand anywhere.

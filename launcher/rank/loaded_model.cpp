@@ -75,13 +75,13 @@ void require_fitting(const model::ModelConfig& config, const std::string& folder
     const train::ParameterTable table = model::parameter_table(config);
     // A damaged config.json must not take the memory of weights that the file cannot hold.
     if (table.count() > bytes / bytes_per_weight)
-        throw Error(ErrorKind::config, folder + "/config.json describes " +
+        throw Error(ErrorKind::config, train::description_path(folder) + " describes " +
                                            std::to_string(table.count()) + " weights, but " +
                                            weights + " has only " + std::to_string(bytes) +
                                            " bytes; restore the file that is damaged");
     train::check_shapes(weights, table,
-                        "it or " + folder +
-                            "/config.json is damaged or another model's; restore "
+                        "it or " + train::description_path(folder) +
+                            " is damaged or another model's; restore "
                             "them, or use another checkpoint");
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/ordered_json.hpp"
 #include "runtime/files/path_status.hpp"
+#include "runtime/train/checkpoint/checkpoint_folder.hpp"
 
 namespace lockstep::launcher::report {
 
@@ -167,7 +168,7 @@ std::string text_of(const NamedTexts& texts, std::string_view name) {
 }
 
 Run read_run(const std::string& folder, Abscissa abscissa) {
-    const std::string config = folder + "/config.json";
+    const std::string config = train::description_path(folder);
     if (!is_folder(folder))
         throw Error(ErrorKind::config,
                     "-mf " + folder + ": is no folder; name a training run's -mf");

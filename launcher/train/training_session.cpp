@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/training_session.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "data/text/escaped_bytes.hpp"
@@ -11,6 +12,7 @@
 #include "launcher/memory/run_memory.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
 #include "launcher/model_folder/earlier_files.hpp"
+#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/model_defaults.hpp"
@@ -35,6 +37,8 @@
 #include "runtime/core/printable.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
+#include "runtime/train/folder/retry_reading.hpp"
 #include "runtime/train/optim/state_bytes.hpp"
 
 namespace lockstep::launcher {
@@ -45,6 +49,32 @@ train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
     const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
     return {job.rank_info.size, ranks, job.rank_info.rank % ranks, config.train.reducer,
             config.train.zero.stage};
+}
+
+// Rank 0 writes the description, so it alone looks at the folders.
+train::ModelDescription description_of(const RunConfig& config, const TrainingPlan& plan,
+                                       const Job& job) {
+    train::ModelDescription description = describe(plan.model, config, plan.data.sets);
+    const data::Dataset& first = plan.data.first();
+    const std::string from = config.init_model.empty() ? "" : model_folder_of(config.init_model);
+    if (job.rank_info.rank == 0)
+        description.transformers =
+            folder_form(plan.model, first.directory(), first.special(), {config.model_file, from});
+    return description;
+}
+
+// Names the tensors of a file that are none of the model's.
+std::string constants_text(const std::string& weights) {
+    constexpr std::size_t most_named = 3;
+    if (is_folder(weights)) return "";
+    const auto names = train::retry_reading(
+        [&] { return std::vector<std::string>(train::SafetensorsFile(weights).buffers()); });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i)
+        text += (i == 0 ? "; constants in its files are left out: " : ", ") + names[i];
+    if (names.size() > most_named)
+        text += " and " + std::to_string(names.size() - most_named) + " more";
+    return text;
 }
 
 bool drops(const model::ModelConfig& model) {
@@ -86,7 +116,7 @@ void TrainingSession::prepare_folder() const {
         bytes_of_checkpoints(table.flat_size(), train::state_bytes(options_.optimizer, table),
                              options_.keep));
     if (!holds_model(config_.model_file))
-        create_model_folder(config_.model_file, describe(plan_.model, config_, plan_.data.sets),
+        create_model_folder(config_.model_file, description_of(config_, plan_, job_),
                             plan_.data.first());
 }
 
@@ -124,12 +154,14 @@ void TrainingSession::start_first_weights() {
 std::string TrainingSession::tell_first_weights() const {
     const std::string& from = config_.init_model;
     if (!from.empty()) {
+        std::string weights = holds_model(from) ? weights_of(from) : from;
         log_.info("starting from the weights of " + from +
                   (model_folder_of(from).empty()
                        ? "; no config.json says what they are: only their names and shapes were "
                          "compared"
-                       : ""));
-        return holds_model(from) ? weights_of(from) : from;
+                       : "") +
+                  constants_text(weights));
+        return weights;
     }
     if (path_exists(config_.model_file + "/model.safetensors")) {
         // The user copied a model here, or its checkpoints are gone.
@@ -324,7 +356,7 @@ std::string TrainingSession::ended_text(train::ExitReason reason,
 void TrainingSession::train(const train::StopFlag& stop, const std::string& continuing) {
     const auto checkpoints =
         make_saves({config_, plan_, options_, job_, *engine_, trace_, log_, progress_},
-                   describe(plan_.model, config_, plan_.data.sets), new_record());
+                   description_of(config_, plan_, job_), new_record());
     TrainingObservers observers(config_, job_.rank_info.rank, log_,
                                 resume_.value_or(train::TrainerState{}));
     StartUpReport start_up(job_.start_up, *job_.communicator, log_);

@@ -46,8 +46,8 @@ namespace {
 using Json = nlohmann::json;
 
 // The run replaces these files in the model folder one by one.
-constexpr std::array<std::string_view, 3> model_files{"model.safetensors", "config.json",
-                                                      "report.json"};
+constexpr std::array<std::string_view, 4> model_files{"model.safetensors", "config.json",
+                                                      train::own_description_file, "report.json"};
 
 std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& launch, const train::StopFlag& stop,
                                                Log& log) {
@@ -163,8 +163,8 @@ void take_recorded_rates(const std::string& checkpoint, const RunConfig& config,
         float& value = model.*rate.value;
         const float then = (*recorded).*rate.value;
         if (value == then || config.given.contains(rate.option)) continue;
-        log.info(printable(config.model_file) + "/config.json: has --" + rate.option + " " +
-                 number_word(value) + ", but the run goes on with " + number_word(then) +
+        log.info(printable(train::description_path(config.model_file)) + ": has --" + rate.option +
+                 " " + number_word(value) + ", but the run goes on with " + number_word(then) +
                  " as its checkpoint says; give the option to change it");
         value = then;
     }

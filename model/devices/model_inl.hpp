@@ -61,8 +61,13 @@ public:
 
     std::string attention() override {
         if (store_.precision() == train::Precision::fp32) return "";
-        return kernels::describe_attention(*context_, static_cast<int>(widths(config_).head_dim),
-                                           config_.attention_dropout);
+        const Widths sizes = widths(config_);
+        const std::string text = kernels::describe_attention(
+            *context_, static_cast<int>(sizes.head_dim), config_.attention_dropout);
+        const bool has_own = sizes.kv_heads != sizes.heads || config_.parts.window > 0;
+        return has_own && !text.empty()
+                   ? "own kernels: libraries serve neither windows nor heads that share keys"
+                   : text;
     }
 
     void reserve(std::size_t activation_bytes) override { model_->reserve(activation_bytes); }

@@ -17,6 +17,7 @@
 #include "runtime/train/checkpoint/checkpoint_json.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/weights_file.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 
@@ -87,8 +88,35 @@ void save_description(const std::string& folder, const ModelDescription& descrip
     Json json = Json::parse(description.config_json);
     require(json.is_object(), "a model's options are a JSON object");
     json[dictionary_key] = description.dictionary_hash;
-    write_atomically(folder + "/config.json", dump_json(json, 1) + "\n");
+    const std::string own = dump_json(json, 1) + "\n";
+    const std::string& foreign = description.transformers.config_json;
+    // config.json makes the folder a model, so it comes last.
+    if (!foreign.empty()) write_atomically(folder + "/" + own_description_file, own);
+    write_atomically(folder + "/config.json", foreign.empty() ? own : foreign);
 }
+
+std::string description_path(const std::string& folder) {
+    std::string own = folder + "/" + own_description_file;
+    return path_exists(own) ? own : folder + "/config.json";
+}
+
+namespace {
+
+void write_for_transformers(const std::string& path, const ModelDescription& description,
+                            const ParameterTable& table, HostView<float> master, Metadata metadata,
+                            const BeforeCommit& before_commit) {
+    const auto tensors = file_layout(description.transformers.names, table.all());
+    const FileWeights weights{
+        table.all(), tensors,
+        [&master](const Parameter& p, std::size_t first, HostView<float> values) {
+            const auto from = master.subview(p.offset + first, values.size());
+            std::copy(from.begin(), from.end(), values.begin());
+        }};
+    metadata[checksum_key] = checksum_of(weights);
+    write_weights(path, weights, std::move(metadata), before_commit);
+}
+
+}  // namespace
 
 void save_model(const std::string& folder, const ModelDescription& description,
                 const ParameterTable& table, HostView<float> master,
@@ -97,11 +125,16 @@ void save_model(const std::string& folder, const ModelDescription& description,
     save_description(folder, description);
     Metadata metadata;
     if (!description.arithmetic_json.empty()) metadata[model_key] = description.arithmetic_json;
-    write_model(folder + "/model.safetensors", places_of(table, master), before_commit, metadata);
+    const std::string path = folder + "/" + weights_file;
+    if (description.transformers.config_json.empty())
+        write_model(path, places_of(table, master), before_commit, metadata);
+    else
+        write_for_transformers(path, description, table, master, std::move(metadata),
+                               before_commit);
 }
 
 ModelDescription read_description(const std::string& folder) {
-    const std::string path = folder + "/config.json";
+    const std::string path = description_path(folder);
     Json json = read_json(path);
     if (!json.empty() && !json.contains(dictionary_key) && !json.contains("n_encoder_layers"))
         throw Error(ErrorKind::config, path +

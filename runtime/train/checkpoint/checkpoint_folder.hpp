@@ -10,25 +10,41 @@
 
 #include "runtime/core/log.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
+#include "runtime/train/checkpoint/transformers_names.hpp"
 
 namespace lockstep::train {
 
-// Holds the contents of config.json: the model's options as the caller's JSON object, and the hash
-// of its dictionary. `arithmetic_json` is what model.safetensors itself says of the model that its
-// weights belong to (see model_key); empty: nothing.
+// Says how a model folder is one of Hugging Face's transformers, too: by this text as its
+// config.json, and by the names of its tensors. Without a text it is none.
+struct TransformersForm {
+    std::string config_json;
+    NamesOf names = NamesOf::lockstep;
+};
+
+// Holds the contents of lockstep.json, or of config.json in a folder that is none of transformers:
+// the model's options as the caller's JSON object, and the hash of its dictionary.
+// `arithmetic_json` is what model.safetensors itself says of the model that its weights belong to
+// (see model_key); empty: nothing.
 struct ModelDescription {
     std::string config_json;
     std::string dictionary_hash;
     std::string arithmetic_json;
+    TransformersForm transformers = {};
 };
 
-// Writes the model that evaluation and chat use: FOLDER/config.json and FOLDER/model.safetensors,
-// each atomically. It makes the folder.
+// The file with Lockstep's own facts in a folder that is one of transformers, too.
+inline constexpr const char* own_description_file = "lockstep.json";
+// Returns the path of the file in the model folder that describes the model.
+std::string description_path(const std::string& folder);
+
+// Writes the model that evaluation and chat use: the description and FOLDER/model.safetensors, each
+// atomically. It makes the folder.
 void save_model(const std::string& folder, const ModelDescription& description,
                 const ParameterTable& table, HostView<float> master,
                 const BeforeCommit& before_commit = {});
 void save_description(const std::string& folder, const ModelDescription& description);
-// Reads config.json alone. Throws kind io if it is missing and kind data if it is damaged.
+// Reads the description alone, without its form for transformers. Throws kind io if it is missing
+// and kind data if it is damaged.
 ModelDescription read_description(const std::string& folder);
 
 struct DamagedCheckpoint {

@@ -20,6 +20,12 @@ namespace {
     throw Error(ErrorKind::config, file.path() + ": " + what + "; " + std::string(remedy));
 }
 
+// Names what a user of transformers knows the tensor's presence or shape by.
+std::string decided_by(const SafetensorsFile& file, std::string_view tensor, Deciding what) {
+    const std::string_view keys = deciding_keys(file.names(), tensor, what);
+    return keys.empty() ? "" : " (config.json: " + std::string(keys) + ")";
+}
+
 // Returns the file with the weights of the folder, checkpoint or file that `path` names.
 std::string weights_file_at(const std::string& path) {
     if (!is_folder(path)) return path;
@@ -49,9 +55,14 @@ void check_places(SafetensorsFile& file, std::span<const TensorExtent> places,
     for (const TensorExtent& place : places) {
         const TensorInfo* tensor = file.find(place.name);
         const std::string here = std::string(place.name) + " of shape " + shape_text(place.shape);
-        if (tensor == nullptr) mismatch(file, "it lacks " + here, remedy);
+        if (tensor == nullptr)
+            mismatch(file, "it lacks " + here + decided_by(file, place.name, Deciding::presence),
+                     remedy);
         if (tensor->shape != place.shape) {
-            mismatch(file, "it has " + shape_text(tensor->shape) + " for " + here, remedy);
+            mismatch(file,
+                     "it has " + shape_text(tensor->shape) + " for " + here +
+                         decided_by(file, place.name, Deciding::shape),
+                     remedy);
         }
         if (tensor->type != Dtype::fp32 && tensor->type != Dtype::bf16 &&
             tensor->type != Dtype::fp16) {
@@ -63,7 +74,8 @@ void check_places(SafetensorsFile& file, std::span<const TensorExtent> places,
         if (std::ranges::find(places, tensor.name, &TensorExtent::name) == places.end()) {
             mismatch(file,
                      "it has " + tensor.name + " of shape " + shape_text(tensor.shape) +
-                         ", which this run lacks",
+                         ", which this run lacks" +
+                         decided_by(file, tensor.name, Deciding::presence),
                      remedy);
         }
     }

@@ -138,11 +138,11 @@ SafetensorsStream::SafetensorsStream(const std::string& path, std::span<const Te
                                      const Metadata& metadata)
     : file_(path) {
     Header header(metadata);
-    for (const Tensor& tensor : tensors) header.add(tensor.name, Dtype::fp32, tensor.shape);
+    for (const Tensor& tensor : tensors) header.add(tensor.name, tensor.type, tensor.shape);
     header.write(file_);
 }
 
-void SafetensorsStream::write(HostView<const float> values) { file_.write(bytes_of(values)); }
+void SafetensorsStream::write(std::span<const std::byte> values) { file_.write(values); }
 
 WrittenFile SafetensorsStream::commit(const BeforeCommit& before_commit) {
     if (before_commit) before_commit();

@@ -13,6 +13,7 @@
 #include "runtime/core/dtype.hpp"
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/view.hpp"
+#include "runtime/train/checkpoint/transformers_names.hpp"
 #include "runtime/train/folder/atomic_file.hpp"
 
 namespace lockstep::train {
@@ -43,17 +44,18 @@ struct TensorToWrite {
 WrittenFile write_safetensors(const std::string& path, std::span<const TensorToWrite> tensors,
                               const Metadata& metadata, const BeforeCommit& before_commit = {});
 
-// Writes a file of fp32 tensors whose values come one after the other, as write_safetensors() does.
+// Writes a file of tensors whose values come one after the other, as write_safetensors() does.
 class SafetensorsStream {
 public:
     struct Tensor {
         std::string name;
         std::vector<std::int64_t> shape;
+        Dtype type = Dtype::fp32;  // the same for all
     };
     SafetensorsStream(const std::string& path, std::span<const Tensor> tensors,
                       const Metadata& metadata);
     // Takes the next values, in the order of the tensors.
-    void write(HostView<const float> values);
+    void write(std::span<const std::byte> values);
     // Call it when all values were written.
     WrittenFile commit(const BeforeCommit& before_commit);
 
@@ -101,6 +103,8 @@ public:
     // Returns the names of constants that files of transformers hold and that are not read.
     const std::vector<std::string>& buffers() const noexcept { return buffers_; }
     std::uint64_t bytes() const noexcept;  // of all files
+    // Says whose names the tensors have in the file.
+    NamesOf names() const noexcept { return names_; }
 
     // Takes a head in the file for a copy of the table of embeddings, which verify() compares.
     void take_as_copy_of_embeddings();
@@ -130,6 +134,7 @@ private:
     std::vector<TensorInfo> tensors_;
     std::vector<TensorInfo> copies_;  // of the table of embeddings
     std::vector<std::string> buffers_;
+    NamesOf names_ = NamesOf::lockstep;
     Metadata metadata_;
 };
 

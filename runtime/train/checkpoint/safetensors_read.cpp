@@ -16,10 +16,8 @@ namespace {
 constexpr const char* embeddings_name = "embeddings.weight";
 constexpr const char* head_name = "lm_head.weight";
 
-template <class Narrow>
-void widen(const std::vector<Narrow>& narrow, HostView<float> values) {
-    std::ranges::transform(narrow, values.begin(), [](auto v) { return static_cast<float>(v); });
-}
+// Elements that are read at once where they need other memory than where they go to.
+constexpr std::size_t read_block = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -40,11 +38,11 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
         files_.push_back(std::move(opened.part));
     }
     if (!one) require_tensors_of_index(path_, tensors_);
-    const NamesOf names = names_of(tensors_);
-    if (names == NamesOf::lockstep) return;
+    names_ = names_of(tensors_);
+    if (names_ == NamesOf::lockstep) return;
     buffers_ = take_buffers(tensors_);
     // Every GPT-2 has one matrix for both.
-    if (names == NamesOf::gpt2) take_as_copy_of_embeddings();
+    if (names_ == NamesOf::gpt2) take_as_copy_of_embeddings();
     tensors_ = with_own_names(path_, std::move(tensors_));
 }
 
@@ -122,11 +120,16 @@ void SafetensorsFile::read_range(const TensorInfo& tensor, std::size_t first,
     if (!tensor.rows.empty()) return read_rows(tensor, first, values);
     if (tensor.turned) return read_turned(tensor, first, values);
     const auto read_narrow = [&]<class Narrow>(std::vector<Narrow> narrow) {
-        read_bytes(tensor, first * sizeof(Narrow), narrow.data(), narrow.size() * sizeof(Narrow));
-        widen(narrow, values);
+        for (std::size_t at = 0; at < values.size(); at += narrow.size()) {
+            narrow.resize(std::min(read_block, values.size() - at));
+            read_bytes(tensor, (first + at) * sizeof(Narrow), narrow.data(),
+                       narrow.size() * sizeof(Narrow));
+            std::ranges::transform(narrow, values.begin() + static_cast<std::ptrdiff_t>(at),
+                                   [](auto v) { return static_cast<float>(v); });
+        }
     };
-    if (tensor.type == Dtype::bf16) return read_narrow(std::vector<lockstep::bf16>(values.size()));
-    if (tensor.type == Dtype::fp16) return read_narrow(std::vector<lockstep::fp16>(values.size()));
+    if (tensor.type == Dtype::bf16) return read_narrow(std::vector<lockstep::bf16>());
+    if (tensor.type == Dtype::fp16) return read_narrow(std::vector<lockstep::fp16>());
     require(tensor.type == Dtype::fp32, "the tensor holds floats");
     read_bytes(tensor, first * sizeof(float), values.data(), values.size() * sizeof(float));
 }
@@ -166,15 +169,24 @@ void SafetensorsFile::read(const TensorInfo& tensor, HostView<std::uint64_t> val
     read_bytes(tensor, 0, values.data(), values.size() * sizeof(std::uint64_t));
 }
 
-// Neighbours of a range lie a row of the file apart, so that the whole tensor is read.
+// Neighbours of a range lie a row of the file apart, so that the whole tensor is read, some rows of
+// the file at a time.
 void SafetensorsFile::read_turned(TensorInfo tensor, std::size_t first, HostView<float> values) {
     const auto rows = static_cast<std::size_t>(tensor.shape[0]);
     const auto columns = static_cast<std::size_t>(tensor.shape[1]);
+    const std::size_t end = first + values.size();
     tensor.turned = false;
-    std::vector<float> stored(tensor.count);
-    read(tensor, view_of(stored));
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = stored[(first + i) % columns * rows + (first + i) / columns];
+    std::vector<float> stored;
+    for (std::size_t begin = 0, some = 0; begin < columns; begin += some) {
+        some = std::min(std::max(read_block / rows, std::size_t{1}), columns - begin);
+        stored.resize(some * rows);
+        read_range(tensor, begin * rows, view_of(stored));
+        for (std::size_t row = first / columns; row * columns < end; ++row)
+            for (std::size_t i = 0; i < some; ++i) {
+                const std::size_t at = row * columns + begin + i;
+                if (at >= first && at < end) values[at - first] = stored[i * rows + row];
+            }
+    }
 }
 
 void SafetensorsFile::read_bytes(const TensorInfo& tensor, std::size_t from, void* to,

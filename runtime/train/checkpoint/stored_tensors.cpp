@@ -2,12 +2,33 @@
 #include "runtime/train/checkpoint/stored_tensors.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 
 namespace lockstep::train {
+
+namespace {
+
+std::vector<StoredPart> parts_in_file(const TensorInfo& tensor, NamesOf names) {
+    std::vector<StoredPart> parts;
+    std::size_t first = 0;
+    for (const TensorInfo& rows : tensor.rows) {
+        parts.push_back({rows.name, rows.shape, first, rows.count});
+        first += rows.count;
+    }
+    if (names == NamesOf::lockstep || !parts.empty()) return parts;
+    for (const ForeignName& theirs : names_in_transformers(names, tensor.name))
+        parts.push_back({theirs.name, tensor.shape, 0, tensor.count});
+    if (parts.size() != 1) return {};
+    if (tensor.turned) std::swap(parts.front().shape.at(0), parts.front().shape.at(1));
+    return parts;
+}
+
+}  // namespace
+
 StoredTensors::StoredTensors(const std::string& path) {
     if (!is_folder(path)) {
         add(path, TensorRole::weights);
@@ -28,9 +49,10 @@ StoredTensors::StoredTensors(const std::string& path) {
 void StoredTensors::add(const std::string& path, TensorRole role) {
     const SafetensorsFile& file = files_.emplace_back(path);
     for (const TensorInfo& tensor : file.tensors()) {
-        if (tensor.type != Dtype::fp32 && tensor.type != Dtype::bf16)
+        if (tensor.type != Dtype::fp32 && tensor.type != Dtype::bf16 && tensor.type != Dtype::fp16)
             throw Error(ErrorKind::data, path + ": has whole numbers for " + tensor.name);
-        tensors_.push_back({tensor.name, tensor.shape, tensor.count, role});
+        tensors_.push_back({tensor.name, tensor.shape, tensor.count, role, false,
+                            parts_in_file(tensor, file.names())});
     }
 }
 

@@ -19,12 +19,20 @@ namespace lockstep::train {
 // weights: of the model. optimizer: the optimizer's buffers.
 enum class TensorRole { weights, optimizer };
 
+// Elements of a tensor that the file of a model of transformers holds as a tensor of this name.
+struct StoredPart {
+    std::string name;
+    std::vector<std::int64_t> shape;  // in the file
+    std::size_t first = 0, count = 0;
+};
+
 struct StoredTensor {
     std::string name;
     std::vector<std::int64_t> shape;
     std::size_t count = 0;  // number of elements
     TensorRole role = TensorRole::weights;
-    bool coded = false;  // a moment in int8
+    bool coded = false;                  // a moment in int8
+    std::vector<StoredPart> parts = {};  // none if the names are Lockstep's
 };
 
 // Gives access to the tensors that are on disk, whatever model they are of: those of a checkpoint

@@ -122,4 +122,62 @@ NamesOf names_of(std::string_view theirs) noexcept {
                                                                      : NamesOf::lockstep;
 }
 
+namespace {
+
+std::vector<ForeignName> found_ours(std::span<const Names> names, std::string_view ours,
+                                    const std::string& before) {
+    std::vector<ForeignName> found;
+    for (const Names& row : names)
+        if (row.ours == ours) found.push_back({before + std::string(row.theirs), row.turned});
+    return found;
+}
+
+}  // namespace
+
+std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours) {
+    const bool gpt2 = names == NamesOf::gpt2;
+    if (names == NamesOf::lockstep) return {ForeignName{std::string(ours)}};
+    const std::span<const Names> tables =
+        gpt2 ? std::span<const Names>(gpt2_tables) : std::span<const Names>(llama_tables);
+    auto found = found_ours(tables, ours, gpt2 ? "transformer." : "");
+    const LayerName parts = layer_name(ours, "decoder.layers.");
+    if (!found.empty() || parts.layer.empty()) return found;
+    const std::span<const Names> of_layer =
+        gpt2 ? std::span<const Names>(gpt2_layer) : std::span<const Names>(llama_layer);
+    const std::string layers = gpt2 ? "transformer.h." : "model.layers.";
+    return found_ours(of_layer, parts.rest, layers + std::string(parts.layer) + ".");
+}
+
+namespace {
+
+std::string_view shape_keys_of_gpt2(std::string_view rest, bool of_layer) noexcept {
+    if (rest.starts_with("ffn.")) return "n_embd, n_inner";
+    if (of_layer) return "n_embd";
+    return rest.starts_with("embeddings") ? "n_embd, vocab_size" : "n_embd, n_positions";
+}
+
+std::string_view shape_keys_of_llama(std::string_view rest, bool of_layer) noexcept {
+    if (rest.starts_with("ffn.")) return "hidden_size, intermediate_size";
+    if (rest.starts_with("self_attention."))
+        return "hidden_size, num_attention_heads, num_key_value_heads, head_dim";
+    return of_layer || rest.ends_with("norm_embeddings.weight") ? "hidden_size"
+                                                                : "hidden_size, vocab_size";
+}
+
+}  // namespace
+
+std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept {
+    if (names == NamesOf::lockstep) return "";
+    const bool gpt2 = names == NamesOf::gpt2;
+    const std::string_view rest = layer_name(ours, "decoder.layers.").rest;
+    const bool of_layer = !rest.empty();
+    const std::string_view name = of_layer ? rest : ours;
+    if (what == Deciding::shape)
+        return gpt2 ? shape_keys_of_gpt2(name, of_layer) : shape_keys_of_llama(name, of_layer);
+    if (name == "lm_head.weight") return "tie_word_embeddings";
+    if (name.ends_with(".bias") && !gpt2) return "attention_bias, mlp_bias, model_type";
+    if (name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight")) return "model_type";
+    return gpt2 ? "n_layer" : "num_hidden_layers";
+}
+
 }  // namespace lockstep::train

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep::train {
 
@@ -29,5 +30,21 @@ enum class NamesOf { lockstep, gpt2, llama };
 
 // Tells whose names a file has that holds this tensor; only the table of embeddings tells.
 NamesOf names_of(std::string_view theirs) noexcept;
+
+// A tensor as transformers names it. It has one of the parts of ours, whose rows are numbered in
+// this order, and is turned as in KnownTensor.
+struct ForeignName {
+    std::string name;
+    bool turned = false;
+};
+
+// Returns the tensors that a file with the names of `names` holds in place of ours, in the order of
+// their rows; none if such a file has no place for it.
+std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours);
+
+// Names the keys of config.json that decide whether a model of transformers has this tensor of
+// ours, and its shape: "n_layer", or "hidden_size, vocab_size"; nothing for Lockstep's own names.
+enum class Deciding { presence, shape };
+std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept;
 
 }  // namespace lockstep::train

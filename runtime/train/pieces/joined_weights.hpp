@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/train/checkpoint/safetensors.hpp"
+#include "runtime/train/checkpoint/transformers_names.hpp"
 #include "runtime/train/parameter_table.hpp"
 
 namespace lockstep::train {
@@ -13,10 +14,10 @@ namespace lockstep::train {
 // reading.
 enum class Checksum { left_out, told };
 
-// Writes the weights whose pieces lie in `parts` as one file of whole tensors. It takes the memory
-// of a few MiB.
+// Writes the weights whose pieces lie in `parts` as one file of whole tensors with the names of
+// `names`. It takes the memory of a few MiB, or of the largest tensor that is turned.
 WrittenFile join_weights(const std::string& path, const std::vector<std::string>& parts,
-                         const ParameterTable& table, Checksum checksum, Metadata metadata = {},
-                         const BeforeCommit& before_commit = {});
+                         const ParameterTable& table, Checksum checksum, NamesOf names,
+                         Metadata metadata = {}, const BeforeCommit& before_commit = {});
 
 }  // namespace lockstep::train

@@ -214,8 +214,10 @@ void PieceSink::join_into(const std::string& path, Checksum checksum) {
     Metadata metadata;
     if (is_best && !description_.arithmetic_json.empty())
         metadata[model_key] = description_.arithmetic_json;
-    const WrittenFile written = join_weights(path, parts, pieces_->table, checksum, metadata,
-                                             is_best ? check_ : BeforeCommit());
+    const WrittenFile written =
+        join_weights(path, parts, pieces_->table, checksum,
+                     is_best ? description_.transformers.names : NamesOf::lockstep, metadata,
+                     is_best ? check_ : BeforeCommit());
     if (!is_best) job_->draft->add(weights_file, written);
 }
 

@@ -382,7 +382,7 @@ TEST_CASE("ranks that share a LLaMA of transformers write the same bits as one t
         for (const char* const stage : {"1", "2", "3"})
             CHECK(trained("s" + id + stage, ranks, std::string("--zero ") + stage) == whole);
     }
-    const auto config = json::parse(read_text(scratch / "one/config.json"));
+    const auto config = json::parse(read_text(scratch / "one/lockstep.json"));
     CHECK(config.at("model") == "llama");
     CHECK(config.at("n_kv_heads") == 2);
     CHECK(read_text(scratch / "one/tokenizer.json") == read_text(llama + "/tokenizer.json"));

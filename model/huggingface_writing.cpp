@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/huggingface_writing.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/huggingface_config.hpp"
+#include "model/huggingface_families.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/json_text.hpp"
+#include "runtime/core/ordered_json.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+void write_family(nlohmann::ordered_json& json, const ModelConfig& config,
+                  const ModelConfig* before) {
+    if (config.kind == Kind::gpt2)
+        write_gpt2(json, config, before);
+    else
+        write_llama(json, config, before);
+}
+
+void write_tokens(nlohmann::ordered_json& json, const HuggingfaceTokens& tokens) {
+    const auto id = [](const std::optional<std::int32_t>& token) {
+        return token ? nlohmann::ordered_json(*token) : nlohmann::ordered_json();
+    };
+    json["bos_token_id"] = id(tokens.begin);
+    json["pad_token_id"] = id(tokens.pad);
+    if (tokens.ends.size() == 1)
+        json["eos_token_id"] = tokens.ends.front();
+    else
+        json["eos_token_id"] = tokens.ends;
+}
+
+std::string new_config(const ModelConfig& config, const std::string& dtype,
+                       const HuggingfaceTokens& tokens) {
+    const ReadFamily& family = *find_family(config.kind);
+    nlohmann::ordered_json json;
+    json["architectures"] = nlohmann::ordered_json::array({family.architecture});
+    json["model_type"] = family.model_type;
+    write_family(json, config, nullptr);
+    write_tokens(json, tokens);
+    json["dtype"] = dtype;
+    json["torch_dtype"] = dtype;
+    return dump_json(json, 2) + "\n";
+}
+
+}  // namespace
+
+bool has_huggingface_form(Kind kind) noexcept { return find_family(kind) != nullptr; }
+
+std::string config_for_huggingface(const ModelConfig& config, const std::string& dtype,
+                                   const std::string& before, const HuggingfaceTokens& tokens) {
+    require(has_huggingface_form(config.kind), "transformers has models of the kind");
+    if (before.empty()) return new_config(config, dtype, tokens);
+    const ModelConfig described = config_from_huggingface(before, "config.json");
+    nlohmann::ordered_json json = try_parse_ordered_json(before);
+    write_family(json, config, &described);
+    for (const char* key : {"dtype", "torch_dtype"})
+        if (json.contains(key)) json[key] = dtype;
+    return dump_json(json, 2) + "\n";
+}
+
+}  // namespace lockstep::model
