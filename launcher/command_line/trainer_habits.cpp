@@ -280,13 +280,10 @@ constexpr std::array habits{
     OptionHabit{"top-p sampling-topp", "it is --inference nucleus --topp X here"},
     OptionHabit{"top-k sampling-topk", "it is --inference topk --topk N here"},
     OptionHabit{"temp", "it is --temperature X here, with --inference nucleus or topk"},
-    OptionHabit{"min-p",
-                "it is not here; --inference nucleus --topp X leaves out unlikely tokens, "
-                "too"},
-    OptionHabit{"repetition-penalty presence-penalty frequency-penalty repeat-penalty "
-                "encoder-repetition-penalty",
-                "it is not here; --beam-block-ngram N forbids to repeat N tokens, with every "
-                "--inference"},
+    OptionHabit{"repeat-penalty rep-pen", "it is --repetition-penalty X here"},
+    OptionHabit{"presence-penalty frequency-penalty encoder-repetition-penalty",
+                "it is not here; --repetition-penalty X makes tokens less likely that were there "
+                "before, and --beam-block-ngram N forbids to repeat N tokens"},
     OptionHabit{"no-repeat-ngram-size", "it is --beam-block-ngram N here, with every --inference"},
     OptionHabit{"encoder-no-repeat-ngram-size", "it is --beam-context-block-ngram N here"},
     OptionHabit{"length-penalty lenpen",

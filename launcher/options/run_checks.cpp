@@ -230,6 +230,10 @@ void check_options(Task task, const RunConfig& config) {
         config_error("--beam-length-penalty: give at least -20 and at most 20");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {
         config_error("--topp: give more than 0 and at most 1");
+    if (config.generation.repetition_penalty <= 0)
+        config_error("--repetition-penalty: give more than 0; 1 changes nothing");
+    if (config.generation.min_p < 0 || config.generation.min_p > 1)
+        config_error("--min-p: give at least 0 and at most 1");
     }
 }
 
