@@ -172,6 +172,8 @@ constexpr std::array habits{
     OptionHabit{"adam-epsilon epsilon", "it is --adam-eps X here"},
     OptionHabit{"adafactor", "it is --optimizer adafactor here"},
     OptionHabit{"label-smoothing-factor", "it is --label-smoothing X here"},
+    OptionHabit{"z-loss-weight z-loss-coef lm-head-z-loss z-loss-multiplier",
+                "it is --z-loss X here"},
     OptionHabit{"criterion loss-type",
                 "leave it out: the loss is the cross-entropy of tokens, smoothed by "
                 "--label-smoothing X"},
@@ -242,6 +244,11 @@ constexpr std::array habits{
     OptionHabit{"num-attention-heads num-heads n-head heads encoder-attention-heads "
                 "decoder-attention-heads",
                 "it is --n-heads N here"},
+    OptionHabit{"num-key-value-heads num-kv-heads n-kv-head num-query-groups",
+                "it is --n-kv-heads N here"},
+    OptionHabit{"rotary-base rope-base rotary-emb-base", "it is --rope-theta X here"},
+    OptionHabit{"rms-norm-eps layer-norm-eps layer-norm-epsilon norm-eps rms-norm-epsilon",
+                "it is --norm-epsilon X here"},
     OptionHabit{"intermediate-size ffn-hidden-size n-inner d-ff encoder-ffn-embed-dim "
                 "decoder-ffn-embed-dim ffn-dim",
                 "it is --ffn-size N here"},

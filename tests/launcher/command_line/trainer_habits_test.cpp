@@ -149,6 +149,9 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"max-update", "--max-train-steps N"},
         {"clip-norm", "--gradient-clip X"},
         {"encoder-embed-dim", "--embedding-size N"},
+        {"num-key-value-heads", "--n-kv-heads N"},
+        {"rms-norm-eps", "--norm-epsilon X"},
+        {"z-loss-weight", "--z-loss X"},
     };
     for (const auto& [name, hint] : expected) {
         CAPTURE(name);
