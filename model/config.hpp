@@ -32,6 +32,7 @@ struct ModelConfig {
     std::int64_t n_positions = 1024;
     float dropout = 0, attention_dropout = 0, relu_dropout = 0;
     float label_smoothing = 0;
+    float z_loss = 0;  // kernels::LossTerms
     // The logit of this token is minus infinity in every loss; a negative id means no token.
     std::int64_t excluded_token = -1;
     LayerParts parts = {};

@@ -95,6 +95,7 @@ void visit(Config& c, Visitor&& v) {
     v.number("attention_dropout", c.attention_dropout);
     v.number("relu_dropout", c.relu_dropout);
     v.number("label_smoothing", c.label_smoothing);
+    v.optional_number("z_loss", c.z_loss);
     v.optional_number("excluded_token", c.excluded_token);
     if (architecture(c.kind).parts) visit_parts(c.parts, v);
 }
@@ -113,6 +114,9 @@ struct Writer {
         if (value >= 0) number(member, value);
     }
     // Writes the shortest digits that give the same float, not the digits of the float as a double.
+    void optional_number(const char* member, float value) {
+        if (value > 0) number(member, value);
+    }
     void number(const char* member, float value) {
         std::array<char, 32> digits;
         const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;
@@ -144,6 +148,9 @@ public:
         if (found.is_number_unsigned() && found.get<std::uint64_t>() > largest)
             refuse(member, "is too large");
         value = found.get<std::int64_t>();
+    }
+    void optional_number(const char* member, float& value) const {
+        if (json_.contains(member)) number(member, value);
     }
     void optional_number(const char* member, std::int64_t& value) const {
         if (json_.contains(member)) number(member, value);

@@ -80,12 +80,8 @@ std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>
 std::vector<std::vector<Reply>> ChatSession::ranked(
     const std::vector<std::vector<std::int32_t>>& contexts,
     const std::vector<std::uint32_t>& rows) {
-    auto seen = contexts;
-    for (auto& context : seen) {
-        if (longest_ <= 0 || std::ssize(context) <= longest_) continue;
-        context.erase(context.begin(), context.end() - longest_);
-    }
-    for (const auto& context : seen) cut_contexts_ += is_cut(std::ssize(context)) ? 1 : 0;
+    std::vector<std::vector<std::int32_t>> seen;
+    for (const auto& context : contexts) seen.push_back(seen_of(context));
     taken_cores_.look();
     auto replies = replier_.ranked(seen, rows, contexts);
     taken_cores_.look();
@@ -93,9 +89,34 @@ std::vector<std::vector<Reply>> ChatSession::ranked(
 }
 
 std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row) {
-    const auto context =
-        chat_ ? context_of_talk(talk_of(turns), "the conversation") : context_of(turns);
-    return ranked({context}, {row}).front().front().text;
+    return ranked({context_of_chat(turns)}, {row}).front().front().text;
+}
+
+std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row,
+                               const std::function<void(const std::string&)>& show) {
+    if (!replier_.grows()) {
+        const std::string text = reply(turns, row);
+        show(text);
+        return text;
+    }
+    const auto context = context_of_chat(turns);
+    taken_cores_.look();
+    const Reply reply = replier_.shown(seen_of(context), row, context, show);
+    taken_cores_.look();
+    return reply.text;
+}
+
+// Returns the end of the context that is used.
+std::vector<std::int32_t> ChatSession::seen_of(std::vector<std::int32_t> context) {
+    if (longest_ > 0 && std::ssize(context) > longest_)
+        context.erase(context.begin(), context.end() - longest_);
+    cut_contexts_ += is_cut(std::ssize(context)) ? 1 : 0;
+    return context;
+}
+
+std::vector<std::int32_t> ChatSession::context_of_chat(
+    const std::vector<std::string>& turns) const {
+    return chat_ ? context_of_talk(talk_of(turns), "the conversation") : context_of(turns);
 }
 
 std::vector<std::int32_t> ChatSession::context_of_talk(const std::string& talk,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,10 @@ public:
     std::uint64_t cut_contexts() const noexcept { return cut_contexts_; }
     // Says so in one line; empty: of none.
     std::string why_cut() const;
+    // Does the same, and calls `show` with the parts of the reply as they become certain, or with
+    // all of it at once if hypotheses compete.
+    std::string reply(const std::vector<std::string>& turns, std::uint32_t row,
+                      const std::function<void(const std::string&)>& show);
 
     bool has_chat_template() const noexcept { return chat_.has_value(); }
 
@@ -60,6 +65,8 @@ private:
     const TalkConfig settings_;
     const bool null_if_empty_;
     const std::int64_t longest_;     // maximum tokens of context; <= 0: the model's positions
+    std::vector<std::int32_t> context_of_chat(const std::vector<std::string>& turns) const;
+    std::vector<std::int32_t> seen_of(std::vector<std::int32_t> context);
     const std::int64_t max_length_;  // of a reply
     std::uint64_t cut_contexts_ = 0;
     const ComputeDevice device_;

@@ -50,6 +50,9 @@ std::vector<Key> fixed_keys() {
         {"n_encoder_layers", {"n-encoder-layers", "n-layers"}},
         {"n_decoder_layers", {"n-decoder-layers", "n-layers"}},
         {"n_positions", {"n-positions"}},
+        {"n_kv_heads", {"n-kv-heads"}},
+        {"rope_theta", {"rope-theta"}},
+        {"norm_epsilon", {"norm-epsilon"}},
     };
 }
 
@@ -64,20 +67,25 @@ std::string text_of(const nlohmann::json& value) {
     return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
+// Families have different keys.
+nlohmann::json value_of(const nlohmann::json& config, const Key& key) {
+    return config.value(key.key, nlohmann::json("none"));
+}
+
 void require_same(const ModelSource& source, const model::ModelConfig& stored,
                   const model::ModelConfig& wanted, const std::set<std::string>& given) {
     const nlohmann::json there = parse_json(model::to_json(stored));
     const nlohmann::json here = parse_json(model::to_json(wanted));
     for (const Key& key : fixed_keys()) {
         const std::string* option = given_option(key, given);
-        if (option == nullptr || there.at(key.key) == here.at(key.key)) continue;
+        if (option == nullptr || value_of(there, key) == value_of(here, key)) continue;
         // Without an encoder --n-layers speaks of the decoder's layers alone.
         if (!model::has_encoder(stored) && *option == "n-layers" && key.options.size() == 2 &&
             key.options.front() == "n-encoder-layers")
             continue;
-        throw Error(ErrorKind::config, "--" + *option + " asks for " + text_of(here.at(key.key)) +
-                                           ", but the model in " + source.folder + " has " +
-                                           text_of(there.at(key.key)) +
+        throw Error(ErrorKind::config, "--" + *option + " asks for " +
+                                           text_of(value_of(here, key)) + ", but the model in " +
+                                           source.folder + " has " + text_of(value_of(there, key)) +
                                            "; leave the option out, or give another " +
                                            source.option);
     }

@@ -11,6 +11,7 @@
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/schedule_checks.hpp"
+#include "launcher/options/unread_options.hpp"
 #include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
@@ -223,11 +224,16 @@ void check_options(Task task, const RunConfig& config) {
     const bool replies =
         talks(task) || task == Task::display || (task == Task::evaluate && !config.skip_generation);
     if (replies) check_generation(config);
+    check_unread(task, config);
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
     // A score is divided by a power of at most some thousand tokens, which must be a number.
     constexpr double largest_exponent = 20;
     if (std::abs(config.generation.beam_length_penalty) > largest_exponent)
         config_error("--beam-length-penalty: give at least -20 and at most 20");
+    if (config.generation.repetition_penalty <= 0)
+        config_error("--repetition-penalty: give more than 0; 1 changes nothing");
+    if (config.generation.min_p < 0 || config.generation.min_p > 1)
+        config_error("--min-p: give at least 0 and at most 1");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {
         config_error("--topp: give more than 0 and at most 1");
     }

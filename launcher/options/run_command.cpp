@@ -99,6 +99,11 @@ void derive(RunConfig& config) {
     m.embedding_scale =
         config.embeddings_scale ? model::EmbeddingScale::sqrt_dim : model::EmbeddingScale::none;
     model::apply_fixed(m);
+    if (model::architecture(m.kind).parts) {
+        m.parts.kv_heads = std::max<std::int64_t>(config.n_kv_heads, 0);
+        m.parts.rotary.theta = config.rope_theta;
+        m.parts.norm_epsilon = config.norm_epsilon;
+    }
     const bool truncation = model::architecture(m.kind).row_limit == model::RowLimit::truncation;
     const BatchConfig& b = config.batch;
     const auto longest = std::max({b.truncate, b.text_truncate, b.label_truncate});

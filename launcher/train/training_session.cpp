@@ -265,6 +265,9 @@ void TrainingSession::announce() const {
             "a micro-batch has one row (--batchsize 1): most of a step's time goes into reading "
             "and updating weights; -bs 16 or more trains more rows a second");
     if (counts_epochs(config_)) log_.info(schedule_text(config_, plan_.schedule_end.updates));
+    if (const std::string phases = phases_text(config_, plan_.schedule_end.updates);
+        !phases.empty())
+        log_.info(phases);
     if (plan_.data.several())
         log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
     if (const std::string attention = model_->attention(); !attention.empty())

@@ -147,7 +147,8 @@ public:
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
         lent_.use_from(arena_, head_end_);  // the loss writes no gradient but the head's
         OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.head, weights_.class_bias.view(),
-                                  saved.output, sides.labels, config_.label_smoothing, d_output,
+                                  saved.output, sides.labels,
+                                  {config_.label_smoothing, config_.z_loss}, d_output,
                                   weights_.d_head, into, sums, spans_);
         lent_.use_none(arena_);
         watch.lap();

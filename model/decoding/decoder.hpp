@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/architectures.hpp"
 #include "model/config.hpp"
 #include "runtime/train/parameters.hpp"
 
@@ -33,6 +34,9 @@ public:
     virtual void reorder(const std::vector<std::int32_t>& from) = 0;
 
     virtual std::int64_t vocabulary() const = 0;
+
+    // Tells whether an encoder reads the contexts, or the decoder as the beginning of its text.
+    virtual Stacks stacks() const = 0;
 
     // Returns the number of threads that may search so many scores on the host while the decoder
     // waits: one if it is done before others have woken.

@@ -25,6 +25,12 @@ struct GenerationOptions {
     double beam_length_penalty = 0.65;
     int topk = 10;
     double topp = 0.9;
+    // Multiplies or divides the scores of tokens that the reply has, and of those of the context if
+    // the model reads both as one text: of logits, or with `beam` of log-probabilities, as in
+    // transformers. 1: off.
+    double repetition_penalty = 1.0;
+    // topk and nucleus draw no token that is less likely than this share of the likeliest. 0: off.
+    double min_p = 0.0;
     double temperature = 1.0;
     int max_length = 256;  // tokens of a reply, including END
     std::uint64_t seed = 0;

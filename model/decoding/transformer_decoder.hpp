@@ -33,6 +33,7 @@ public:
           cache_(ctx) {}
 
     std::int64_t vocabulary() const override { return config_.vocabulary; }
+    Stacks stacks() const override { return architecture(config_.kind).stacks; }
 
     int host_threads(std::int64_t scores) const override {
         constexpr std::int64_t least_shared = 32768;

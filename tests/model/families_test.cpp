@@ -15,6 +15,7 @@
 
 #include "model/blocks/layout.hpp"
 #include "model/decoding/decoder.hpp"
+#include "model/decoding/generation.hpp"
 #include "model/devices/dry_model.hpp"
 #include "model/huggingface_config.hpp"
 #include "runtime/core/json_text.hpp"
@@ -252,5 +253,28 @@ TEST_CASE("a batch of these models is the sum of its rows") {
             test->train(tests::with_filler(tests::one_row(batch, row), 3),
                         row == 0 ? kernels::Into::overwrite : kernels::Into::add);
         check_gradients(family, *test, tokens);
+    }
+}
+
+TEST_CASE("replies with a penalty for repetitions are transformers' own, greedy and of a beam") {
+    using Tokens = std::vector<std::int32_t>;
+    const json golden = parse_json(read_json_text("tests/golden/generation.json"));
+    for (const json& wanted : golden.at("replies")) {
+        CAPTURE(wanted.dump());
+        const Family family("tests/golden/families/" + wanted.at("model").get<std::string>());
+        const auto test = family.load();
+        const auto decoder =
+            model::make_decoder<device::CpuContext>(family.config, test->store, test->ctx);
+        auto expected = wanted.at("reply").get<Tokens>();
+        model::GenerationOptions options;
+        options.beam_size = wanted.at("beams");
+        if (options.beam_size > 1) options.inference = model::Inference::beam;
+        options.repetition_penalty = wanted.at("penalty");
+        options.beam_length_penalty = 0;
+        options.max_length = static_cast<int>(expected.size());
+        const auto replies = model::generate(*decoder, {wanted.at("prompt").get<Tokens>()}, {0},
+                                             options, {std::nullopt, {}});
+        expected.pop_back();  // END takes the place of the last token of a reply that is cut
+        CHECK(replies[0].tokens == expected);
     }
 }

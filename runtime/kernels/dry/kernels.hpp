@@ -136,6 +136,6 @@ void softmax_xent_forward(DryContext<Like>&, DryMatrix<const T>, DryView<const s
                           LossSums*) {}
 template <class T, class Like>
 void softmax_xent_forward_backward(DryContext<Like>&, const StepState*, DryMatrix<T>,
-                                   DryView<const std::int32_t>, float, LossSums*) {}
+                                   DryView<const std::int32_t>, const LossTerms&, LossSums*) {}
 
 }  // namespace lockstep::kernels
