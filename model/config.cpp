@@ -6,6 +6,7 @@
 
 #include "model/architectures.hpp"
 #include "model/dropout_sites.hpp"
+#include "model/lora_modules.hpp"
 #include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 
@@ -122,6 +123,7 @@ void validate(const ModelConfig& config) {
     validate_sizes(config);
     validate_parts(config);
     if (config.kind == Kind::gpt2) validate_gpt2(config);
+    validate_lora(config);
     share("--dropout", config.dropout);
     share("--attention-dropout", config.attention_dropout);
     share("--relu-dropout", config.relu_dropout);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/layer_parts.hpp"
+#include "model/lora.hpp"
 #include "runtime/kernels/activation.hpp"
 
 namespace lockstep::model {
@@ -36,6 +37,7 @@ struct ModelConfig {
     // The logit of this token is minus infinity in every loss; a negative id means no token.
     std::int64_t excluded_token = -1;
     LayerParts parts = {};
+    Lora lora = {};
 
     bool operator==(const ModelConfig&) const = default;
 };

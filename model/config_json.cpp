@@ -100,8 +100,20 @@ void visit(Config& c, Visitor&& v) {
     if (architecture(c.kind).parts) visit_parts(c.parts, v);
 }
 
+// The member "lora" of config.json, which models without adapters do not have.
+template <class Adapters, class Visitor>
+void visit_lora(Adapters& a, Visitor&& v) {
+    v.number("r", a.rank);
+    v.number("alpha", a.alpha);
+    v.choice("rank_stabilized", a.rank_stabilized, answers);
+    v.text("base", a.base);
+    v.text("base_hash", a.base_hash);
+}
+
 struct Writer {
     Json& json;
+
+    void text(const char* member, const std::string& value) { json[member] = value; }
 
     template <class Enum, class Choices>
     void choice(const char* member, Enum value, const Choices& names) {
@@ -152,6 +164,11 @@ public:
     void optional_number(const char* member, float& value) const {
         if (json_.contains(member)) number(member, value);
     }
+    void text(const char* member, std::string& value) const {
+        const Json& found = at(member);
+        if (!found.is_string()) refuse(member, "is not a text");
+        value = found.get<std::string>();
+    }
     void optional_number(const char* member, std::int64_t& value) const {
         if (json_.contains(member)) number(member, value);
     }
@@ -177,6 +194,24 @@ private:
     const std::string& origin_;
 };
 
+Lora lora_of(const Json& json, const std::string& origin) {
+    Lora lora;
+    const auto wanted = [&](bool is) {
+        if (!is)
+            throw Error(ErrorKind::config,
+                        origin +
+                            ": \"lora\" has no list of \"modules\": this is not the "
+                            "config.json of a Lockstep model");
+    };
+    wanted(json.is_object() && json.contains("modules") && json["modules"].is_array());
+    visit_lora(lora, Reader(json, origin));
+    for (const Json& module : json["modules"]) {
+        wanted(module.is_string());
+        lora.modules.push_back(module.get<std::string>());
+    }
+    return lora;
+}
+
 }  // namespace
 
 const char* name(Kind kind) noexcept { return architecture(kind).name; }
@@ -185,6 +220,11 @@ std::string to_json(const ModelConfig& config) {
     Json json;
     Writer writer{json};
     visit(config, writer);
+    if (config.lora.rank > 0) {
+        Json& lora = json["lora"];
+        visit_lora(config.lora, Writer{lora});
+        lora["modules"] = config.lora.modules;
+    }
     return dump_json(json, 2) + "\n";
 }
 
@@ -197,6 +237,7 @@ ModelConfig config_from_json(const std::string& text, const std::string& origin)
     }
     ModelConfig config;
     visit(config, Reader(json, origin));
+    if (json.contains("lora")) config.lora = lora_of(json["lora"], origin);
     try {
         validate(config);
     } catch (const Error& error) {

@@ -5,8 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "launcher/checkpoints/adapter_files.hpp"
 #include "launcher/checkpoints/new_model.hpp"
 #include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/text/units.hpp"
@@ -168,12 +170,33 @@ void refuse_like(const Conversion& conversion) {
                         "model's folder as the result, so leave it out or choose another name");
 }
 
+std::string merged(const std::string& source, const Conversion& conversion) {
+    if (!conversion.like.empty())
+        throw Error(ErrorKind::config,
+                    "--like contradicts --merge: the rest is that of the base; leave it out");
+    const std::string name = fs::path(conversion.to).filename();
+    if (name.ends_with(".safetensors") || train::is_checkpoint_name(name))
+        throw Error(ErrorKind::config,
+                    conversion.to + ": --merge writes a model's folder; choose another name");
+    const std::string folder = model_folder_of(conversion.from);
+    const model::ModelConfig config =
+        folder.empty() ? model::ModelConfig() : open_model_folder(folder).config;
+    if (config.lora.rank == 0)
+        throw Error(ErrorKind::config, conversion.from + ": has no adapters; leave --merge out");
+    const std::string weights = weights_in(source);
+    require_fitting(config, folder, weights);
+    write_merged(conversion.to, config, weights, conversion.existing);
+    return conversion.to + ": the model in " + config.lora.base + " with the adapters of " +
+           weights + " merged into it";
+}
+
 }  // namespace
 
 std::string convert(const Conversion& given, const train::LockWaiting& waiting) {
     Conversion conversion = given;
     conversion.to = named_folder(given.to);
     const std::string source = verified_source(named_folder(given.from));
+    if (conversion.adapters == Adapters::merge) return merged(source, conversion);
     const std::string name = fs::path(conversion.to).filename();
     const bool is_file = name.ends_with(".safetensors");
     if (is_file && conversion.to != given.to)
@@ -195,6 +218,10 @@ std::string convert(const Conversion& given, const train::LockWaiting& waiting) 
                     given.from +
                         ": no config.json describes these weights; give --like a model's "
                         "folder that does");
+    if (is_adapter_folder(like))
+        throw Error(ErrorKind::config, like +
+                                           ": holds adapters of PEFT; give --merge to make a "
+                                           "model of them and their base");
     write_model_folder(weights_in(source), like, conversion.to, conversion.existing);
     return conversion.to + ": a model with the weights of " + source + "; config.json and " +
            "tokenizer are those of " + like;

@@ -8,6 +8,8 @@
 namespace lockstep::launcher::checkpoints {
 
 enum class Existing { refuse, overwrite };
+// What becomes of adapters. merge: they become part of their base, in its folder's form.
+enum class Adapters { keep, merge };
 
 // Names what is converted. The name of `to` says into what:
 //   *.safetensors   the weights as one plain file
@@ -19,6 +21,7 @@ struct Conversion {
     // The model's folder that gives config.json and tokenizer; empty: the one that `from` is in.
     std::string like;
     Existing existing = Existing::refuse;
+    Adapters adapters = Adapters::keep;
 };
 
 // Verifies `from` and writes `to`, whole or not at all; makes the folder that `to` is in. Returns a

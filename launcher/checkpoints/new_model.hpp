@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "launcher/checkpoints/conversion.hpp"
@@ -12,6 +13,10 @@ namespace lockstep::launcher::checkpoints {
 // than the new one. Throws kind config if names or shapes do not fit the config.
 void write_model_folder(const std::string& weights, const std::string& like, const std::string& to,
                         Existing existing);
+
+// Writes a folder that `fill_folder` fills. An existing one is replaced as above.
+void write_new_folder(const std::string& to, Existing existing,
+                      const std::function<void(const std::string&)>& fill_folder);
 
 // Makes the folder that `path` is in. Throws kind config if a file has its name.
 void make_parent(const std::string& path);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/tokenizers/dataset_tokenizer.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/free_rates.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_files.hpp"
@@ -114,6 +115,11 @@ void require_writable(const std::string& folder) {
     if (const std::string broken = broken_link(folder); !broken.empty())
         throw Error(ErrorKind::config,
                     "-mf " + folder + ": " + broken + "; make that folder, or choose another one");
+    if (is_adapter_folder(folder))
+        throw Error(ErrorKind::config, "-mf " + folder +
+                                           ": holds adapters of PEFT, which no run changes; give "
+                                           "--lora " +
+                                           folder + " and a new -mf");
     if (is_huggingface_folder(folder))
         throw Error(ErrorKind::config, "-mf " + folder +
                                            ": is a model of transformers, which no run changes; "
@@ -170,7 +176,7 @@ void require_room(const std::string& folder, std::uintmax_t bytes) {
 }
 
 bool holds_model(const std::string& folder) {
-    return !folder.empty() && path_exists(folder + "/config.json");
+    return !folder.empty() && (path_exists(folder + "/config.json") || is_adapter_folder(folder));
 }
 
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,
@@ -290,6 +296,7 @@ OpenedModel open_model_folder(const std::string& folder) {
     require_model(folder);
     require_regular_files(folder);
     require_fetched_files(folder);
+    if (is_adapter_folder(folder)) return open_adapter_folder(folder);
     OpenedModel opened =
         is_huggingface_folder(folder) ? open_huggingface_folder(folder) : open_own_folder(folder);
     if (!opened.tokenizer->fits_table(opened.config.vocabulary))

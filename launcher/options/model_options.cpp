@@ -78,6 +78,25 @@ OptionTable model_table(RunConfig& config) {
     return table;
 }
 
+OptionTable lora_table(RunConfig& config) {
+    LoraChoice& lora = config.lora;
+    OptionTable table("Adapters (LoRA)");
+    table.integer("lora-r", lora.rank,
+                  "train adapters of this rank and leave the model of --init-model as it is (0: "
+                  "train the model)",
+                  0, 1 << 14);
+    table.number_from_0("lora-alpha", lora.alpha,
+                        "adapters count alpha / rank times (0: twice the rank)");
+    table.text("lora-modules", lora.modules, "NAMES",
+               "matrices with adapters, by the ends of their names: q_proj,v_proj; or all-linear");
+    table.flag("lora-rs", lora.rank_stabilized, "adapters count alpha / sqrt(rank) times");
+    table
+        .text("lora", lora.adapter, "DIR",
+              "PEFT's adapters to go on from; not read when the run continues")
+        .with(Trait::paths, Trait::launch);
+    return table;
+}
+
 RunConfig with_model(RunConfig config, const model::ModelConfig& model) {
     const model::ModelConfig had = std::exchange(config.model, model);
     const bool encoder = model::has_encoder(model);

@@ -160,6 +160,20 @@ void check_family(const RunConfig& config) {
           config.learned_positions ? Positions::learned : Positions::sinusoidal);
 }
 
+void check_lora(const RunConfig& config) {
+    const auto given = [&](const char* option) { return config.given.contains(option); };
+    if (config.lora.rank > 0 && !config.lora.adapter.empty())
+        config_error(
+            "--lora-r contradicts --lora, whose adapters have their own rank; leave one out");
+    for (const char* option : {"lora-alpha", "lora-modules", "lora-rs"}) {
+        if (!given(option) || config.lora.rank > 0) continue;
+        config_error("--" + std::string(option) +
+                     (config.lora.adapter.empty() ? ": give --lora-r, the rank, too"
+                                                  : ": the adapters of --lora have their own; "
+                                                    "leave it out"));
+    }
+}
+
 void check_device(const RunConfig& config) {
     const bool fp16 = config.precision == PrecisionChoice::fp16;
     if (config.fp16 && config.given.contains("precision") && !fp16)
@@ -211,6 +225,7 @@ void check_options(Task task, const RunConfig& config) {
     check_device(config);
     check_memory(config);
     check_family(config);
+    check_lora(config);
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
         check_budget(config);

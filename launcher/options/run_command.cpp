@@ -201,6 +201,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
                   "not read when the run continues")
             .with(Trait::paths, Trait::launch);
         tables.push_back(std::move(start));
+        tables.push_back(lora_table(config));
         tables.push_back(final_table(config));
     }
     if (task == Task::evaluate) tables.push_back(eval_table(config));

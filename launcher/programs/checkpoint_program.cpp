@@ -24,7 +24,7 @@ constexpr const char* usage =
     "lockstep checkpoint list MODEL [--json]\n"
     "lockstep checkpoint verify MODEL|CHECKPOINT|FILE... [--json]\n"
     "lockstep checkpoint diff A B [--tolerance X] [--json]\n"
-    "lockstep checkpoint convert FROM TO [--like MODEL] [--overwrite]\n"
+    "lockstep checkpoint convert FROM TO [--like MODEL] [--merge] [--overwrite]\n"
     "Lists, verifies, compares and converts checkpoints. TO is a plain file (NAME.safetensors), a\n"
     "checkpoint (step-00001234) or a new model's folder. list, verify and diff change nothing.\n"
     "Exit code 1: verify found something bad, or A and B differ.\n";
@@ -35,7 +35,7 @@ struct CheckpointOptions {
     std::vector<std::string> paths;
     std::string like;
     double tolerance = 0;
-    bool json = false, overwrite = false;
+    bool json = false, merge = false, overwrite = false;
 };
 
 OptionTable checkpoint_table(CheckpointOptions& options) {
@@ -50,6 +50,9 @@ OptionTable checkpoint_table(CheckpointOptions& options) {
     table.text("like", options.like, "DIR",
                "convert: the model whose config.json and tokenizer a new model's folder gets "
                "(default: the one that FROM is in)");
+    table.flag(
+        "merge", options.merge,
+        "convert: write a model of transformers, with adapters (LoRA) merged into their base");
     table.flag("overwrite", options.overwrite, "convert: replace TO");
     return table;
 }
@@ -91,7 +94,8 @@ int convert(const CheckpointOptions& options) {
                                      [] { return false; }};
     const checkpoints::Conversion conversion{
         options.paths[0], options.paths[1], options.like,
-        options.overwrite ? checkpoints::Existing::overwrite : checkpoints::Existing::refuse};
+        options.overwrite ? checkpoints::Existing::overwrite : checkpoints::Existing::refuse,
+        options.merge ? checkpoints::Adapters::merge : checkpoints::Adapters::keep};
     std::cout << printable(checkpoints::convert(conversion, waiting)) << '\n';
     return 0;
 }
@@ -105,11 +109,15 @@ struct Command {
 };
 
 std::vector<Command> commands() {
-    return {
-        {"list", list, 1, 1, "name one model's folder", {"json"}},
-        {"verify", verify, 1, 1'000, "name model folders, checkpoints or files", {"json"}},
-        {"diff", diff, 2, 2, "name two checkpoints, models or files", {"json", "tolerance"}},
-        {"convert", convert, 2, 2, "name what to convert and the result", {"like", "overwrite"}}};
+    return {{"list", list, 1, 1, "name one model's folder", {"json"}},
+            {"verify", verify, 1, 1'000, "name model folders, checkpoints or files", {"json"}},
+            {"diff", diff, 2, 2, "name two checkpoints, models or files", {"json", "tolerance"}},
+            {"convert",
+             convert,
+             2,
+             2,
+             "name what to convert and the result",
+             {"like", "merge", "overwrite"}}};
 }
 
 Command find_command(const std::string& word) {
@@ -127,7 +135,7 @@ Command find_command(const std::string& word) {
 // Tells whether the next word is the value of this one.
 bool takes(const std::string& word, const std::string& next) {
     const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
-    if (name == "json" || name == "overwrite") return is_bool_word(next);
+    if (name == "json" || name == "merge" || name == "overwrite") return is_bool_word(next);
     return name == "tolerance" || name == "like" || name == "config";
 }
 

@@ -22,8 +22,8 @@ struct OutputHead {
     using Bias = View<const T, Space>;
     using Labels = View<const std::int32_t, Space>;
 
-    // Overwrites dx, and overwrites or adds to d_embeddings as `into` says; both are scaled by
-    // state->loss_seed. Adds the loss to *sums.
+    // Overwrites dx, and overwrites or adds to d_embeddings, unless it is empty, as `into` says;
+    // both are scaled by state->loss_seed. Adds the loss to *sums.
     static void train(Ctx& ctx, device::Arena<Space>& arena, const kernels::StepState* state,
                       Constant embeddings, Bias bias, Constant x, Labels labels,
                       const kernels::LossTerms& terms, Matrix dx,
@@ -84,8 +84,9 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
             spans.forward.push_back(watch.lap());
             kernels::linear_backward_input<T>(ctx, d_logits, embeddings, dx.rows_from(first, rows),
                                               kernels::Into::overwrite);
-            kernels::linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings,
-                                               first == 0 ? into : kernels::Into::add);
+            if (!d_embeddings.empty())
+                kernels::linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings,
+                                                   first == 0 ? into : kernels::Into::add);
             spans.backward.push_back(watch.lap());
         });
 }

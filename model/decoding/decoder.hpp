@@ -44,10 +44,11 @@ public:
 };
 
 // Makes a decoder for a model of either kind, in the store's precision. The store must have been
-// made with parameter_table(config) and hold the weights. Store and context must outlive the
-// decoder.
+// made with parameter_table(config) and hold the weights, as must `frozen`, with frozen_table(), if
+// the model has adapters. Stores and context must outlive the decoder.
 template <class Ctx>
 std::unique_ptr<IncrementalDecoder> make_decoder(
-    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx);
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
+    const train::ParameterStore<typename Ctx::Space>* frozen = nullptr);
 
 }  // namespace lockstep::model

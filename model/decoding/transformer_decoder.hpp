@@ -23,9 +23,9 @@ public:
     using Space = typename Ctx::Space;
 
     TransformerDecoder(const ModelConfig& config, const train::ParameterStore<Space>& store,
-                       Ctx& ctx)
+                       Ctx& ctx, const train::ParameterStore<Space>* frozen)
         : config_(config),
-          weights_(bind_weights<T>(ctx, config_, store.table(), store)),
+          weights_(bind_weights<T>(ctx, config_, store.table(), store, frozen)),
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
           ctx_(ctx),
@@ -308,10 +308,11 @@ private:
 
 template <class Ctx>
 std::unique_ptr<IncrementalDecoder> make_decoder(
-    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx) {
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
+    const train::ParameterStore<typename Ctx::Space>* frozen) {
     using Made = std::unique_ptr<IncrementalDecoder>;
     return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
-        return std::make_unique<TransformerDecoder<Ctx, T>>(config, store, ctx);
+        return std::make_unique<TransformerDecoder<Ctx, T>>(config, store, ctx, frozen);
     });
 }
 

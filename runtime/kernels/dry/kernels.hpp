@@ -14,6 +14,7 @@
 #include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/rotary.hpp"
+#include "runtime/kernels/scale.hpp"
 #include "runtime/kernels/small_products.hpp"
 #include "runtime/kernels/token_coordinates.hpp"
 
@@ -103,6 +104,8 @@ bool linear_relu_backward(DryContext<Like>& ctx, DryMatrix<const T> dz, DryMatri
 template <class T, class Like>
 void activation_forward(DryContext<Like>&, Activation, const Dropout&, TokenCoordinates<DrySpace>,
                         DryMatrix<const T>, DryMatrix<T>) {}
+template <class T, class Like>
+void activation_backward(DryContext<Like>&, const ActivationBackward<T, DrySpace>&) {}
 
 template <class T, class Like>
 void norm_forward(DryContext<Like>&, const NormForward<T, DrySpace>&) {}
@@ -122,6 +125,8 @@ template <class Like>
 void fill_zero(DryContext<Like>&, DryView<float>) {}
 template <class T, class Like>
 void add(DryContext<Like>&, DryMatrix<const T>, DryMatrix<T>) {}
+template <class T, class Like>
+void scale(DryContext<Like>&, float, DryMatrix<T>) {}
 template <class T, class Like>
 void dropout(DryContext<Like>&, const Dropout&, TokenCoordinates<DrySpace>, DryMatrix<const T>,
              DryMatrix<T>) {}

@@ -8,6 +8,8 @@
 namespace lockstep::train {
 namespace {
 
+constexpr std::string_view peft_prefix = "base_model.model.";
+
 struct Names {
     std::string_view theirs, ours;
     bool turned = false;
@@ -110,6 +112,28 @@ std::optional<KnownTensor> of_transformers(std::string_view theirs) {
     return find(gpt2_tables, gpt2_layer, without_gpt2_prefix(theirs), "h.");
 }
 
+std::string adapter_name(const KnownTensor& matrix, LoraFactor factor) {
+    const std::string_view weight = ".weight";
+    std::string name = matrix.name.substr(0, matrix.name.size() - weight.size());
+    if (matrix.parts > 1) name += "." + std::to_string(matrix.part);
+    return name + (factor == LoraFactor::a ? ".lora_a.weight" : ".lora_b.weight");
+}
+
+std::optional<KnownTensor> of_peft(std::string_view theirs) {
+    if (!theirs.starts_with(peft_prefix)) return std::nullopt;
+    theirs.remove_prefix(peft_prefix.size());
+    for (const LoraFactor factor : {LoraFactor::a, LoraFactor::b}) {
+        const std::string_view ending =
+            factor == LoraFactor::a ? ".lora_A.weight" : ".lora_B.weight";
+        if (!theirs.ends_with(ending)) continue;
+        theirs.remove_suffix(ending.size());
+        const auto matrix = of_transformers(std::string(theirs) + ".weight");
+        if (!matrix) return std::nullopt;
+        return KnownTensor{adapter_name(*matrix, factor), factor == LoraFactor::b};
+    }
+    return std::nullopt;
+}
+
 bool is_buffer(std::string_view theirs) noexcept {
     const std::string_view of_gpt2 = layer_name(without_gpt2_prefix(theirs), "h.").rest;
     return of_gpt2 == "attn.bias" || of_gpt2 == "attn.masked_bias" ||
@@ -117,6 +141,7 @@ bool is_buffer(std::string_view theirs) noexcept {
 }
 
 NamesOf names_of(std::string_view theirs) noexcept {
+    if (theirs.starts_with(peft_prefix)) return NamesOf::peft;
     if (theirs == llama_tables.front().theirs) return NamesOf::llama;
     return without_gpt2_prefix(theirs) == gpt2_tables.front().theirs ? NamesOf::gpt2
                                                                      : NamesOf::lockstep;

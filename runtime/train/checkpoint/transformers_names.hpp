@@ -21,13 +21,22 @@ struct KnownTensor {
 // families whose names begin with "model.".
 std::optional<KnownTensor> of_transformers(std::string_view theirs);
 
+// Returns what one of PEFT's tensors of an adapter (LoRA) of such a model is here; both factors are
+// stored as [rank, columns].
+std::optional<KnownTensor> of_peft(std::string_view theirs);
+
+// Returns the name of a factor of the adapter of a matrix, or of a part of it, here.
+enum class LoraFactor { a, b };
+std::string adapter_name(const KnownTensor& matrix, LoraFactor factor);
+
 // Tells whether the tensor is a constant, which some files hold in any type: GPT-2's masks, and
 // frequencies of rotary positions.
 bool is_buffer(std::string_view theirs) noexcept;
 
-enum class NamesOf { lockstep, gpt2, llama };
+enum class NamesOf { lockstep, gpt2, llama, peft };
 
-// Tells whose names a file has that holds this tensor; only the table of embeddings tells.
+// Tells whose names a file has that holds this tensor; only the table of embeddings tells, or a
+// tensor of an adapter.
 NamesOf names_of(std::string_view theirs) noexcept;
 
 }  // namespace lockstep::train

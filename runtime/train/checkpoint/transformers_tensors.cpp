@@ -83,6 +83,7 @@ std::vector<TensorInfo> with_own_names(const std::string& path, std::vector<Tens
     std::set<std::string, std::less<>> names;
     for (TensorInfo& tensor : tensors) {
         auto known = of_transformers(tensor.name);
+        if (!known) known = of_peft(tensor.name);
         const std::string name =
             known ? known->name + "/" + std::to_string(known->part) : tensor.name;
         if (!names.insert(name).second)
