@@ -34,6 +34,12 @@ void check(const GenerationOptions& o) {
                    "--max-length is " + std::to_string(o.max_length) + ": give at least 1");
 }
 
+// Some decoders begin with the token that ends a reply, which they must be able to say.
+std::int32_t never_said(const SpecialTokens& special) {
+    const std::int32_t start = special.start.value_or(-1);
+    return std::ranges::find(special.ends, start) == special.ends.end() ? start : -1;
+}
+
 // Collects the next tokens of all contexts' searches and feeds them to the decoder in one batch.
 class Generation {
 public:
@@ -42,6 +48,7 @@ public:
         : decoder_(decoder),
           options_(options),
           special_(special),
+          never_(never_said(special)),
           vocabulary_(decoder.vocabulary()) {}
 
     std::vector<std::vector<Hypothesis>> run(
@@ -137,7 +144,7 @@ private:
         Search& search = searches_[turn.context];
         for (int i = 0; i < search.live(); ++i) {
             const auto row = turn.logits.subspan(i * vocabulary_, vocabulary_);
-            normalise(row, options_.temperature, special_.start.value_or(-1));
+            normalise(row, options_.temperature, never_);
             std::ranges::fill(row.subspan(std::min(special_.tokens, vocabulary_)), impossible);
         }
         turn.moves = search.advance(turn.logits, vocabulary_);
@@ -146,6 +153,7 @@ private:
     IncrementalDecoder& decoder_;
     const GenerationOptions& options_;
     const SpecialTokens special_;
+    const std::int32_t never_;
     const std::int64_t vocabulary_;
     std::vector<Search> searches_;
     std::vector<std::int32_t> slots_, tokens_, unmoved_;

@@ -79,6 +79,11 @@ bool Search::samples() const noexcept {
 
 void Search::forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const {
     const auto& tokens = hypothesis.tokens;
+    if (special_.first && tokens.empty()) {
+        std::ranges::fill(log_probs, impossible);
+        log_probs[*special_.first] = 0;  // as in transformers
+        return;
+    }
     if (static_cast<int>(tokens.size()) < min_length_) {
         for (const std::int32_t end : special_.ends) log_probs[end] = impossible;
     }
