@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a model of Hugging Face's transformers of a Lockstep model folder that holds a gpt2, llama, mistral, qwen2 or qwen3.
+"""Makes a model of Hugging Face's transformers of a Lockstep model folder that holds a model of one of its families:
+gpt2, llama, mistral, qwen2, qwen3, bart, blenderbot or blenderbot-small.
 
     weights_to_hf.py FOLDER OUT
 
-Writes config.json and model.safetensors for AutoModelForCausalLM.from_pretrained(OUT), tokenizer.json and tokenizer_config.json for
+Writes config.json and model.safetensors for AutoModelForCausalLM (AutoModelForSeq2SeqLM).from_pretrained(OUT), tokenizer.json and tokenizer_config.json for
 AutoTokenizer.from_pretrained(OUT), and Lockstep's own dictionary beside them. The tokenizer of a model that came from transformers
 goes back byte for byte. transformers is not needed, but these are:
 
@@ -36,7 +37,9 @@ TABLES = {
 
 
 CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "mistral": "MistralForCausalLM", "qwen2": "Qwen2ForCausalLM",
-           "qwen3": "Qwen3ForCausalLM"}
+           "qwen3": "Qwen3ForCausalLM", "bart": "BartForConditionalGeneration", "blenderbot": "BlenderbotForConditionalGeneration",
+           "blenderbot-small": "BlenderbotSmallForConditionalGeneration"}
+SEQ2SEQ = {"bart", "blenderbot", "blenderbot-small"}
 LAYER = {
     "norm1": ["input_layernorm"],
     "norm2": ["post_attention_layernorm"],
@@ -51,6 +54,28 @@ LLAMA_TABLES = {
     "embeddings.weight": "model.embed_tokens.weight",
     "decoder.norm_embeddings.weight": "model.norm.weight",
     "lm_head.weight": "lm_head.weight",
+}
+SEQ2SEQ_LAYERS = {
+    "encoder": {
+        "attention.qkv": ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+        "attention.out": ["self_attn.out_proj"],
+        "norm1": ["self_attn_layer_norm"],
+        "ffn.lin1": ["fc1"],
+        "ffn.lin2": ["fc2"],
+        "norm2": ["final_layer_norm"],
+    },
+    "decoder": {
+        "self_attention.qkv": ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+        "self_attention.out": ["self_attn.out_proj"],
+        "norm1": ["self_attn_layer_norm"],
+        "encoder_attention.q": ["encoder_attn.q_proj"],
+        "encoder_attention.kv": ["encoder_attn.k_proj", "encoder_attn.v_proj"],
+        "encoder_attention.out": ["encoder_attn.out_proj"],
+        "norm2": ["encoder_attn_layer_norm"],
+        "ffn.lin1": ["fc1"],
+        "ffn.lin2": ["fc2"],
+        "norm3": ["final_layer_norm"],
+    },
 }
 
 
@@ -94,6 +119,24 @@ def llama_tensors(config, ours):
                     last = first + (rows or len(whole))
                     theirs[f"model.layers.{layer}.{name}.{end}"] = whole[first:last].copy()
                     first = last
+    return theirs
+
+
+def seq2seq_tensors(config, ours):
+    """Matrices that are one here have equal parts."""
+    import numpy
+
+    norm = "layer_norm" if config["model"] == "blenderbot" else "layernorm_embedding"
+    theirs = {"model.shared.weight": ours["embeddings.weight"],
+              "final_logits_bias": numpy.zeros((1, config["vocabulary_size"]), "float32")}
+    for stack, modules in SEQ2SEQ_LAYERS.items():
+        theirs[f"model.{stack}.embed_positions.weight"] = ours[f"{stack}.position_embeddings.weight"]
+        for end in ["weight", "bias"]:
+            theirs[f"model.{stack}.{norm}.{end}"] = ours[f"{stack}.norm_embeddings.{end}"]
+            for layer in range(config[f"n_{stack}_layers"]):
+                for here, there in modules.items():
+                    parts = numpy.split(ours[f"{stack}.layers.{layer}.{here}.{end}"], len(there))
+                    theirs |= {f"model.{stack}.layers.{layer}.{name}.{end}": part.copy() for name, part in zip(there, parts)}
     return theirs
 
 
@@ -169,17 +212,56 @@ def gpt2_config(config):
     }
 
 
-def config_of(config, special):
+def seq2seq_config(config):
+    theirs = {
+        "torch_dtype": "float32",
+        "is_encoder_decoder": True,
+        "d_model": config["embedding_size"],
+        "max_position_embeddings": config["n_positions"],
+        "activation_function": config["activation"],
+        "scale_embedding": config["embeddings_scale"] == "sqrt_dim",
+        "dropout": config["dropout"],
+        "attention_dropout": config["attention_dropout"],
+        "activation_dropout": config["relu_dropout"],
+        "tie_word_embeddings": True,
+    }
+    for stack in SEQ2SEQ_LAYERS:
+        theirs |= {f"{stack}_layers": config[f"n_{stack}_layers"], f"{stack}_attention_heads": config["n_heads"],
+                   f"{stack}_ffn_dim": config["ffn_size"]}
+    return theirs
+
+
+def form_of(config):
+    """What makes the tensors and the keys of a family."""
+    if config["model"] == "gpt2":
+        return gpt2_tensors, gpt2_config
+    return (seq2seq_tensors, seq2seq_config) if config["model"] in SEQ2SEQ else (llama_tensors, llama_config)
+
+
+def generation_keys(config, tokenizer, special):
+    if config["model"] not in SEQ2SEQ:
+        return {}
+    keys = {"decoder_start_token_id": special["start"], "forced_eos_token_id": special["ends"][0]}
+    return keys if tokenizer.get("reply_begin") is None else keys | {"forced_bos_token_id": tokenizer["reply_begin"]}
+
+
+def begin_of(special):
+    """The tokenizers of Lockstep have one token for both."""
+    return special["start"] if special["begin"] is None else special["begin"]
+
+
+def config_of(config, tokenizer, special):
     ends = special["ends"]
-    shape = gpt2_config if config["model"] == "gpt2" else llama_config
+    shape = form_of(config)[1]
     return {
         "architectures": [CLASSES[config["model"]]],
         "model_type": config["model"],
         "vocab_size": config["vocabulary_size"],
         **shape(config),
         "pad_token_id": special["null"],
-        "bos_token_id": special["begin"] if special["start"] is None else special["start"],
+        "bos_token_id": begin_of(special),
         "eos_token_id": ends[0] if len(ends) == 1 else ends,
+        **generation_keys(config, tokenizer, special),
         "lockstep_dictionary_hash": config["dictionary_hash"],
     }
 
@@ -202,11 +284,11 @@ def run(folder, out):
         ours = load_file(weights)
     except SafetensorError as problem:
         raise Refused(f"{weights}: is damaged ({problem}); copy the model again")
-    theirs = (gpt2_tensors if config["model"] == "gpt2" else llama_tensors)(config, ours)
+    theirs = form_of(config)[0](config, ours)
     out.mkdir(parents=True)
     (out / "model.safetensors").write_bytes(save(theirs, {"format": "pt"}))
     special = tokenizer.get("special_tokens", {"null": 0, "start": 1, "begin": None, "ends": [2], "unk": 3})
-    (out / "config.json").write_text(json.dumps(config_of(config, special), indent=2) + "\n")
+    (out / "config.json").write_text(json.dumps(config_of(config, tokenizer, special), indent=2) + "\n")
     if not tokenizer_to_hf.is_foreign(tokenizer):
         for name in ["tokenizer.json", tokenizer["file"]]:
             shutil.copy(folder / name, out / f"lockstep-{name}")

@@ -24,8 +24,10 @@ using Json = nlohmann::ordered_json;
 template <class Enum, std::size_t N>
 using Names = std::array<std::pair<Enum, const char*>, N>;
 
-constexpr Names<Variant, 3> variants{
-    {{Variant::aiayn, "aiayn"}, {Variant::prelayernorm, "prelayernorm"}, {Variant::xlm, "xlm"}}};
+constexpr Names<Variant, 4> variants{{{Variant::aiayn, "aiayn"},
+                                      {Variant::prelayernorm, "prelayernorm"},
+                                      {Variant::xlm, "xlm"},
+                                      {Variant::bart, "bart"}}};
 constexpr Names<kernels::Activation, 4> activations{
     {{kernels::Activation::relu, "relu"},
      {kernels::Activation::silu, "silu"},

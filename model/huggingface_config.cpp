@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "model/architectures.hpp"
 #include "model/huggingface_families.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
@@ -18,6 +19,7 @@ struct ReadFamily {
     const char* model_type;
     const char* architecture;  // the class of its language model
     Kind kind;
+    const char* base = "";  // a class without a head of its own, which holds the same model
 };
 
 constexpr std::array read_families{
@@ -26,6 +28,11 @@ constexpr std::array read_families{
     ReadFamily{"mistral", "MistralForCausalLM", Kind::mistral},
     ReadFamily{"qwen2", "Qwen2ForCausalLM", Kind::qwen2},
     ReadFamily{"qwen3", "Qwen3ForCausalLM", Kind::qwen3},
+    ReadFamily{"bart", "BartForConditionalGeneration", Kind::bart, "BartModel"},
+    ReadFamily{"blenderbot", "BlenderbotForConditionalGeneration", Kind::blenderbot,
+               "BlenderbotModel"},
+    ReadFamily{"blenderbot-small", "BlenderbotSmallForConditionalGeneration",
+               Kind::blenderbot_small, "BlenderbotSmallModel"},
 };
 
 // Keys of transformers' base class, of generation, and of tokens, which the tokenizer's files tell.
@@ -64,6 +71,18 @@ constexpr std::array no_arithmetic{"model_type",
                                    "repetition_penalty",
                                    "num_beams",
                                    "no_repeat_ngram_size",
+                                   "encoder_no_repeat_ngram_size",
+                                   "min_length",
+                                   "length_penalty",
+                                   "early_stopping",
+                                   "num_beam_groups",
+                                   "num_return_sequences",
+                                   "diversity_penalty",
+                                   "typical_p",
+                                   "bad_words_ids",
+                                   "forced_bos_token_id",
+                                   "forced_eos_token_id",
+                                   "decoder_start_token_id",
                                    "model_max_length",
                                    "max_sequence_length",
                                    "gradient_checkpointing",
@@ -87,8 +106,15 @@ const ReadFamily& family_of(const nlohmann::json& json, const std::string& origi
 void check_class(ConfigKeys& keys, const ReadFamily& family) {
     const nlohmann::json* const classes = keys.find("architectures");
     if (classes == nullptr || family.kind == Kind::gpt2) return;
-    if (!classes->is_array() || classes->size() != 1 || classes->front() != family.architecture)
+    const bool one = classes->is_array() && classes->size() == 1;
+    if (!one || (classes->front() != family.architecture && classes->front() != family.base))
         keys.refuse("architectures", family.architecture);
+}
+
+ModelConfig read_family(ConfigKeys& keys, Kind kind) {
+    if (kind == Kind::gpt2) return read_gpt2(keys);
+    return architecture(kind).stacks == Stacks::encoder_and_decoder ? read_bart(keys, kind)
+                                                                    : read_llama(keys, kind);
 }
 
 }  // namespace
@@ -105,10 +131,10 @@ ModelConfig config_from_huggingface(const std::string& text, const std::string& 
     const ReadFamily& family = family_of(json, origin);
     ConfigKeys keys(json, family.model_type, origin);
     check_class(keys, family);
-    keys.require("is_encoder_decoder", false);
+    keys.require("is_encoder_decoder",
+                 architecture(family.kind).stacks == Stacks::encoder_and_decoder);
     keys.ignore(no_arithmetic);
-    const ModelConfig config =
-        family.kind == Kind::gpt2 ? read_gpt2(keys) : read_llama(keys, family.kind);
+    const ModelConfig config = read_family(keys, family.kind);
     keys.require_all_read();
     try {
         validate(config);

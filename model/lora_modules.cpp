@@ -52,7 +52,7 @@ std::string_view last_name(std::string_view path) noexcept {
 
 std::span<const LoraModule> lora_modules(Kind kind) noexcept {
     if (kind == Kind::gpt2) return gpt2_modules;
-    if (kind == Kind::generator) return {};
+    if (architecture(kind).stacks == Stacks::encoder_and_decoder) return {};
     return llama_modules;
 }
 

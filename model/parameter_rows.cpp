@@ -104,7 +104,7 @@ private:
         if (config_.positions == Positions::learned)
             add({Role::positions, Values::weight, stack.kind},
                 stack.name + ".position_embeddings.weight",
-                {config_.n_positions, config_.embedding_size},
+                {family_.unused_positions + config_.n_positions, config_.embedding_size},
                 {.decay = WeightDecay::apply, .initial = initial_.positions});
         if (embedding_norm(config_, stack.kind) != EmbeddingNorm::none)
             norm({Role::embedding_norm, {}, stack.kind}, stack.name + ".norm_embeddings");

@@ -83,7 +83,7 @@ BatchRules::BatchRules(const BatchingOptions& options, DatasetKind kind, Special
     if (layout_ == Layout::encoder_decoder && !special_.start)
         throw Error(ErrorKind::config,
                     "the data set's tokenizer has no token that a decoder begins a label with, "
-                    "which transformer/generator needs; train -m gpt2 on it");
+                    "which a model with an encoder needs; train -m gpt2 on it");
     if (budget_ > 0) return;
     const std::int64_t both = text_truncate_ + label_truncate_;
     const std::int64_t longest_row =

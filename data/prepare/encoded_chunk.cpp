@@ -65,8 +65,11 @@ public:
                                " turns; mark where episodes end, or set --history-size");
         EncodedRow row{.source_begin = context_begin(),
                        .source_end = out_.ids.size(),
-                       .before_source = tokenizer_.text_begin()};
-        const bool is_empty = row.source_begin == row.source_end && !row.before_source;
+                       .before_source = tokenizer_.text_begin(),
+                       .after_source = tokenizer_.text_end(),
+                       .before_target = tokenizer_.label_begin()};
+        const bool is_empty =
+            row.source_begin == row.source_end && !row.before_source && !row.after_source;
         if (is_empty && !tokenizer_.special().empty_context())
             throw_bad_text(source_line,
                            "a context without text, and this tokenizer has no token that begins a "

@@ -21,7 +21,8 @@ enum class TargetEnd { added, included };
 // once.
 struct EncodedRow {
     std::size_t source_begin = 0, source_end = 0;
-    std::optional<std::int32_t> before_source = {};  // a token that the source begins with
+    // Tokens that the source begins and ends with, and that the target begins with.
+    std::optional<std::int32_t> before_source = {}, after_source = {}, before_target = {};
     std::size_t target_begin = 0, target_end = 0;
     std::size_t references_begin = 0, references_end = 0;
     TargetEnd end = TargetEnd::added;

@@ -24,10 +24,13 @@ public:
             if (row.before_source) source_.push_back(*row.before_source);
             const auto source = ids.subspan(row.source_begin, row.source_end - row.source_begin);
             source_.insert(source_.end(), source.begin(), source.end());
+            if (row.after_source) source_.push_back(*row.after_source);
             // Attention over an empty context is undefined.
             if (source_.empty() && empty_context_) source_.push_back(*empty_context_);
-            target_.assign(ids.begin() + static_cast<std::ptrdiff_t>(row.target_begin),
-                           ids.begin() + static_cast<std::ptrdiff_t>(row.target_end));
+            target_.clear();
+            if (row.before_target) target_.push_back(*row.before_target);
+            const auto target = ids.subspan(row.target_begin, row.target_end - row.target_begin);
+            target_.insert(target_.end(), target.begin(), target.end());
             if (row.end == TargetEnd::added) target_.push_back(end_);
             references_.assign(
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_begin),

@@ -122,8 +122,12 @@ private:
             "\"prompt\" and \"completion\" are read as they are, without the chat template",
             source_line);
         std::vector<std::int32_t> context, label;
-        if (const auto& begin = tokenizer_.special().begin) context.push_back(*begin);
+        const SpecialTokens& special = tokenizer_.special();
+        const auto begin = special.start ? tokenizer_.text_begin() : special.begin;
+        if (begin) context.push_back(*begin);
+        if (const auto first = tokenizer_.label_begin()) label.push_back(*first);
         tokenizer_.encode(line["prompt"].get_ref<const std::string&>(), context);
+        if (const auto end = tokenizer_.text_end()) context.push_back(*end);
         tokenizer_.encode(line["completion"].get_ref<const std::string&>(), label);
         if (context.empty())
             throw_bad_text(source_line, "a \"prompt\" without text; give each completion one");

@@ -260,7 +260,8 @@ constexpr std::array habits{
     OptionHabit{"activation-dropout activation-function activation-fn hidden-act",
                 "it is --relu-dropout X or --activation relu|gelu here"},
     OptionHabit{"arch model-type architecture",
-                "it is -m here: transformer/generator, gpt2, llama, mistral, qwen2 or qwen3"},
+                "it is -m here: transformer/generator, gpt2, llama, mistral, qwen2, qwen3, bart, "
+                "blenderbot or blenderbot-small"},
     OptionHabit{"share-all-embeddings share-decoder-input-output-embed tie-word-embeddings "
                 "untie-embeddings-and-output-weights",
                 "leave it out: the model says whether input and output share one table of "

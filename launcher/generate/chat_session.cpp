@@ -68,6 +68,7 @@ std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>
         if (i > first) data::encode_delimiter(tokenizer, settings_.delimiter, tokens);
         tokenizer.encode(turns[i], tokens);
     }
+    if (const auto end = tokenizer.text_end()) tokens.push_back(*end);
     const data::SpecialTokens& special = tokenizer.special();
     if (!tokens.empty() || (special.start && !null_if_empty_)) return tokens;
     if (!special.empty_context())

@@ -98,7 +98,7 @@ std::vector<std::vector<Reply>> ReplyGenerator::ranked_by(
     const std::vector<std::uint32_t>& rows,
     const std::vector<std::vector<std::int32_t>>& whole_contexts) {
     const model::SpecialTokens special{tokenizer_.special().start, tokenizer_.special().ends,
-                                       tokenizer_.size()};
+                                       tokenizer_.size(), tokenizer_.reply_begin()};
     std::vector<std::vector<Reply>> replies;
     for (const auto& hypotheses :
          model::generate_ranked(decoder_, contexts, rows, options, special, whole_contexts)) {

@@ -49,11 +49,14 @@ OptionTable model_table(RunConfig& config) {
     std::vector<std::pair<std::string, model::Kind>> kinds;
     for (const model::Architecture& family : model::architectures())
         kinds.emplace_back(family.name, family.kind);
-    table.choice("model,m", m.kind, kinds, "encoder-decoder as ParlAI's, or GPT-2");
-    table.choice<Variant>(
-        "variant", m.variant,
-        {{"aiayn", Variant::aiayn}, {"prelayernorm", Variant::prelayernorm}, {"xlm", Variant::xlm}},
-        "where the layer norms of transformer/generator stand");
+    table.choice("model,m", m.kind, kinds,
+                 "encoder-decoder as ParlAI's, or a family of transformers");
+    table.choice<Variant>("variant", m.variant,
+                          {{"aiayn", Variant::aiayn},
+                           {"prelayernorm", Variant::prelayernorm},
+                           {"xlm", Variant::xlm},
+                           {"bart", Variant::bart}},
+                          "where the layer norms of transformer/generator stand");
     table.choice<kernels::Activation>(
         "activation", m.activation,
         {{"relu", kernels::Activation::relu}, {"gelu", kernels::Activation::gelu_erf}},

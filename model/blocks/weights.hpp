@@ -77,7 +77,7 @@ template <class T, class Space>
 struct Layer {
     SelfAttention<T, Space> self_attention;
     Norm<T, Space> after_self;
-    std::optional<CrossAttention<T, Space>> cross_attention;  // a generator's decoder
+    std::optional<CrossAttention<T, Space>> cross_attention;  // where there is an encoder
     Norm<T, Space> after_cross;
     FeedForward<T, Space> ffn;
     Norm<T, Space> after_ffn;
@@ -85,8 +85,10 @@ struct Layer {
 
 template <class T, class Space>
 struct Stack {
-    MatrixView<const T, Space> positions;     // [n_positions, d]
-    MatrixView<float, Space> d_positions;     // empty: sinusoidal
+    MatrixView<const T, Space> positions;  // [n_positions, d]
+    MatrixView<float, Space> d_positions;  // empty: sinusoidal
+    // Those of rows of the same parameter that no token has.
+    View<float, Space> d_unused_positions;
     MatrixView<const T, Space> no_positions;  // as many rows, all zeros
     std::optional<Norm<T, Space>> embedding_norm;
     std::optional<Norm<T, Space>> first_norm;  // of layer 0, if norms come before branches
@@ -107,7 +109,7 @@ struct TransformerWeights {
     MatrixView<float, Space> d_embeddings;
     MatrixView<const T, Space> head;  // of the output: the embeddings unless it is its own
     MatrixView<float, Space> d_head;
-    std::optional<Stack<T, Space>> encoder;  // generator only
+    std::optional<Stack<T, Space>> encoder;  // with an encoder only
     Stack<T, Space> decoder;
     device::Buffer<T, Space> sinusoidal;       // memory of Stack::positions unless they are learned
     device::Buffer<T, Space> zero_row;         // memory of Stack::no_positions
@@ -178,8 +180,12 @@ public:
         if (owner.sinusoidal.size() > 0)
             stack.positions = {owner.sinusoidal.view().data(), positions, d};
         if (has(in_stack(Role::positions))) {
-            stack.positions = matrix(in_stack(Role::positions));
-            stack.d_positions = d_matrix(in_stack(Role::positions));
+            const auto rows = matrix(in_stack(Role::positions));
+            const auto d_rows = d_matrix(in_stack(Role::positions));
+            const std::int64_t unused = (rows.rows - positions) * d;
+            stack.positions = {rows.data + unused, positions, d};
+            stack.d_positions = {d_rows.data + unused, positions, d};
+            stack.d_unused_positions = {d_rows.data, static_cast<std::size_t>(unused)};
         }
         if (has(in_stack(Role::embedding_norm)))
             stack.embedding_norm = norm(in_stack(Role::embedding_norm));

@@ -39,7 +39,8 @@ struct GenerationOptions {
     std::function<bool(std::span<const std::int32_t> tokens)> is_complete = {};
 };
 
-// Holds the ids that generation treats specially. START is fed first and never generated; a model
+// Holds the ids that generation treats specially. START is fed first and is not generated unless it
+// is an end, too; a model
 // without it goes on from the last token of the context, which no context may lack then. Any of the
 // ends, which are END below, ends a reply. The model's table may have more rows than there are
 // tokens: these are never generated, but keep their probability.
@@ -47,6 +48,8 @@ struct SpecialTokens {
     std::optional<std::int32_t> start = 1;
     std::vector<std::int32_t> ends = {2};
     std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
+    // Is the first token of each reply; nothing: the model chooses it.
+    std::optional<std::int32_t> first = std::nullopt;
 };
 
 // A hypothesis is a reply without START and END. The score is the sum of its tokens'

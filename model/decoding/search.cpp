@@ -21,6 +21,12 @@ float largest(std::span<const float> values) {
     return most;
 }
 
+// Some decoders begin with the token that ends a reply, which they must be able to say.
+std::int32_t never_said(const SpecialTokens& special) {
+    const std::int32_t start = special.start.value_or(-1);
+    return std::ranges::find(special.ends, start) == special.ends.end() ? start : -1;
+}
+
 }  // namespace
 
 // Keeps the best candidates of those that are offered.
@@ -89,12 +95,17 @@ void Search::penalise(int i, std::span<float> scores) const {
 void Search::normalise_row(int i, std::span<float> logits) const {
     const bool beam = options_.inference == Inference::beam;
     if (!beam) penalise(i, logits);
-    normalise(logits, options_.temperature, special_.start.value_or(-1));
+    normalise(logits, options_.temperature, never_said(special_));
     if (beam) penalise(i, logits);
 }
 
 void Search::forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const {
     const auto& tokens = hypothesis.tokens;
+    if (special_.first && tokens.empty()) {
+        std::ranges::fill(log_probs, impossible);
+        log_probs[*special_.first] = 0;  // as in transformers
+        return;
+    }
     if (static_cast<int>(tokens.size()) < min_length_) {
         for (const std::int32_t end : special_.ends) log_probs[end] = impossible;
     }

@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/decoding/decoder.hpp"
 #include "model/decoding/generation.hpp"
@@ -32,6 +33,18 @@ using tests::ModelUnderTest;
 
 namespace {
 
+std::vector<std::int32_t> ids_in(const json& row, const char* member) {
+    return row.at(member).get<std::vector<std::int32_t>>();
+}
+
+void append(train::RaggedTokens& side, const std::vector<std::int32_t>& tokens) {
+    if (side.offsets.empty()) side.offsets = {0};
+    side.tokens.insert(side.tokens.end(), tokens.begin(), tokens.end());
+    const auto end = static_cast<std::int32_t>(side.tokens.size());
+    side.longest = std::max(side.longest, end - side.offsets.back());
+    side.offsets.push_back(end);
+}
+
 struct Family {
     explicit Family(const std::string& folder_path)
         : folder(folder_path),
@@ -50,24 +63,35 @@ struct Family {
         made->refresh();
         return made;
     }
-    // The label of a token is the one that transformers has at the next token.
     train::Batch batch() const {
         train::Batch all;
-        all.target.offsets = {0};
         for (const json& row : expected.at("rows")) {
-            const auto ids = row.at("input_ids").get<std::vector<std::int32_t>>();
-            const auto labels = row.at("labels").get<std::vector<std::int32_t>>();
-            for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
-                all.target.tokens.push_back(ids[i]);
-                all.labels.push_back(std::max(labels[i + 1], -1));
-                all.label_tokens += labels[i + 1] >= 0 ? 1 : 0;
+            auto ids = ids_in(row, "input_ids"), labels = ids_in(row, "labels");
+            if (model::has_encoder(config)) {
+                append(all.source, ids);
+                ids = ids_in(row, "decoder_input_ids");
+            } else {
+                // The label of a token is the one that transformers has at the next token.
+                ids.pop_back();
+                labels.erase(labels.begin());
             }
-            const auto end = static_cast<std::int32_t>(all.target.tokens.size());
-            all.target.longest = std::max(all.target.longest, end - all.target.offsets.back());
-            all.target.offsets.push_back(end);
+            append(all.target, ids);
+            for (const std::int32_t label : labels) {
+                all.labels.push_back(std::max(label, -1));
+                all.label_tokens += label >= 0 ? 1 : 0;
+            }
             all.rows.push_back(static_cast<std::uint32_t>(all.rows.size()));
         }
         return all;
+    }
+    // Returns what the decoder reads before it is asked for the first token of a reply.
+    std::int32_t first_token(std::vector<std::int32_t>& context) const {
+        const json file = parse_json(read_json_text(folder + "/config.json"));
+        if (model::has_encoder(config))
+            return file.at("decoder_start_token_id").get<std::int32_t>();
+        const std::int32_t last = context.back();
+        context.pop_back();
+        return last;
     }
 
     std::string folder;
@@ -143,6 +167,7 @@ TEST_CASE("losses and gradients of models of transformers are its own") {
         const double tokens = family.expected.at("label_tokens").get<double>();
         CHECK(batch.label_tokens == family.expected.at("label_tokens").get<std::int64_t>());
         const double loss = family.expected.at("loss").get<double>();
+        tests::spoil(test->table, test->store.gradient());
         const auto sums = test->train(batch, kernels::Into::overwrite);
         CHECK(sums.nll / tokens == doctest::Approx(loss).epsilon(1e-5));
         check_gradients(family, *test, tokens);
@@ -162,8 +187,7 @@ TEST_CASE("greedy replies of models of transformers are its own") {
             model::make_decoder<device::CpuContext>(family.config, test->store, test->ctx);
         for (const json& reply : family.expected.at("greedy")) {
             auto context = reply.at("prompt_ids").get<std::vector<std::int32_t>>();
-            std::int32_t next = context.back();
-            context.pop_back();
+            std::int32_t next = family.first_token(context);
             CAPTURE(context.size());
             decoder->start({context}, 1, 40);
             std::vector<float> logits;

@@ -65,6 +65,53 @@ constexpr std::array llama_layer{
     Names{"mlp.down_proj.bias", "ffn.lin2.bias"},
 };
 
+constexpr std::array bart_tables{
+    Names{"shared.weight", "embeddings.weight"},
+    Names{"encoder.embed_positions.weight", "encoder.position_embeddings.weight"},
+    Names{"decoder.embed_positions.weight", "decoder.position_embeddings.weight"},
+    Names{"encoder.layernorm_embedding.weight", "encoder.norm_embeddings.weight"},
+    Names{"encoder.layernorm_embedding.bias", "encoder.norm_embeddings.bias"},
+    Names{"decoder.layernorm_embedding.weight", "decoder.norm_embeddings.weight"},
+    Names{"decoder.layernorm_embedding.bias", "decoder.norm_embeddings.bias"},
+    Names{"encoder.layer_norm.weight", "encoder.norm_embeddings.weight"},
+    Names{"encoder.layer_norm.bias", "encoder.norm_embeddings.bias"},
+    Names{"decoder.layer_norm.weight", "decoder.norm_embeddings.weight"},
+    Names{"decoder.layer_norm.bias", "decoder.norm_embeddings.bias"},
+};
+
+// The modules of a layer have weights and biases.
+struct Module {
+    std::string_view theirs, ours;
+    int part = 0, parts = 1;
+};
+
+constexpr std::array bart_encoder_layer{
+    Module{"self_attn.q_proj", "attention.qkv", 0, 3},
+    Module{"self_attn.k_proj", "attention.qkv", 1, 3},
+    Module{"self_attn.v_proj", "attention.qkv", 2, 3},
+    Module{"self_attn.out_proj", "attention.out"},
+    Module{"self_attn_layer_norm", "norm1"},
+    Module{"fc1", "ffn.lin1"},
+    Module{"fc2", "ffn.lin2"},
+    Module{"final_layer_norm", "norm2"},
+};
+
+constexpr std::array bart_decoder_layer{
+    Module{"self_attn.q_proj", "self_attention.qkv", 0, 3},
+    Module{"self_attn.k_proj", "self_attention.qkv", 1, 3},
+    Module{"self_attn.v_proj", "self_attention.qkv", 2, 3},
+    Module{"self_attn.out_proj", "self_attention.out"},
+    Module{"self_attn_layer_norm", "norm1"},
+    Module{"encoder_attn.q_proj", "encoder_attention.q"},
+    Module{"encoder_attn.k_proj", "encoder_attention.kv", 0, 2},
+    Module{"encoder_attn.v_proj", "encoder_attention.kv", 1, 2},
+    Module{"encoder_attn.out_proj", "encoder_attention.out"},
+    Module{"encoder_attn_layer_norm", "norm2"},
+    Module{"fc1", "ffn.lin1"},
+    Module{"fc2", "ffn.lin2"},
+    Module{"final_layer_norm", "norm3"},
+};
+
 std::string_view without_prefix(std::string_view theirs, std::string_view prefix) noexcept {
     if (theirs.starts_with(prefix)) theirs.remove_prefix(prefix.size());
     return theirs;
@@ -105,10 +152,34 @@ std::optional<KnownTensor> find(std::span<const Names> tables, std::span<const N
     return find(of_layer, parts.rest, "decoder.layers." + std::string(parts.layer) + ".");
 }
 
+std::optional<KnownTensor> find(std::span<const Module> modules, std::string_view theirs,
+                                const std::string& before) {
+    const std::size_t dot = theirs.rfind('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    const std::string_view end = theirs.substr(dot);
+    const auto found = std::ranges::find(modules, theirs.substr(0, dot), &Module::theirs);
+    if (found == modules.end() || (end != ".weight" && end != ".bias")) return std::nullopt;
+    return KnownTensor{before + std::string(found->ours) + std::string(end), false, found->part,
+                       found->parts};
+}
+
+std::optional<KnownTensor> find_in_stacks(std::string_view name) {
+    if (auto table = find(bart_tables, name, "")) return table;
+    const auto in = [&](const std::string& layers, std::span<const Module> modules) {
+        const LayerName parts = layer_name(name, layers);
+        return parts.layer.empty()
+                   ? std::nullopt
+                   : find(modules, parts.rest, layers + std::string(parts.layer) + ".");
+    };
+    if (auto encoder = in("encoder.layers.", bart_encoder_layer)) return encoder;
+    return in("decoder.layers.", bart_decoder_layer);
+}
+
 }  // namespace
 
 std::optional<KnownTensor> of_transformers(std::string_view theirs) {
     if (auto llama = find(llama_tables, llama_layer, theirs, "model.layers.")) return llama;
+    if (auto bart = find_in_stacks(without_prefix(theirs, "model."))) return bart;
     return find(gpt2_tables, gpt2_layer, without_gpt2_prefix(theirs), "h.");
 }
 
@@ -134,6 +205,15 @@ std::optional<KnownTensor> of_peft(std::string_view theirs) {
     return std::nullopt;
 }
 
+bool is_logits_bias(std::string_view theirs) noexcept { return theirs == "final_logits_bias"; }
+
+bool is_table_of_stacks(std::string_view theirs) noexcept {
+    constexpr std::array<std::string_view, 4> tables{"shared.weight", "encoder.embed_tokens.weight",
+                                                     "decoder.embed_tokens.weight",
+                                                     "lm_head.weight"};
+    return std::ranges::find(tables, without_prefix(theirs, "model.")) != tables.end();
+}
+
 bool is_buffer(std::string_view theirs) noexcept {
     const std::string_view of_gpt2 = layer_name(without_gpt2_prefix(theirs), "h.").rest;
     return of_gpt2 == "attn.bias" || of_gpt2 == "attn.masked_bias" ||
@@ -143,6 +223,7 @@ bool is_buffer(std::string_view theirs) noexcept {
 NamesOf names_of(std::string_view theirs) noexcept {
     if (theirs.starts_with(peft_prefix)) return NamesOf::peft;
     if (theirs == llama_tables.front().theirs) return NamesOf::llama;
+    if (is_table_of_stacks(theirs) && !theirs.ends_with("lm_head.weight")) return NamesOf::bart;
     return without_gpt2_prefix(theirs) == gpt2_tables.front().theirs ? NamesOf::gpt2
                                                                      : NamesOf::lockstep;
 }

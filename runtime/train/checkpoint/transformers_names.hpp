@@ -18,7 +18,7 @@ struct KnownTensor {
 
 // Returns what the tensor of a language model of transformers is here: of a GPT2LMHeadModel, whose
 // names have the prefix "transformer." or, as in openai-community/gpt2, none, or of one of the
-// families whose names begin with "model.".
+// families whose names begin with "model.", which those of encoder-decoders may lack.
 std::optional<KnownTensor> of_transformers(std::string_view theirs);
 
 // Returns what one of PEFT's tensors of an adapter (LoRA) of such a model is here; both factors are
@@ -29,11 +29,18 @@ std::optional<KnownTensor> of_peft(std::string_view theirs);
 enum class LoraFactor { a, b };
 std::string adapter_name(const KnownTensor& matrix, LoraFactor factor);
 
+// Tells whether the tensor is a bias of the logits, which no model here has: it must be zero.
+bool is_logits_bias(std::string_view theirs) noexcept;
+
+// Tells whether the tensor of an encoder-decoder may stand for its table of embeddings, or be a
+// copy of it.
+bool is_table_of_stacks(std::string_view theirs) noexcept;
+
 // Tells whether the tensor is a constant, which some files hold in any type: GPT-2's masks, and
 // frequencies of rotary positions.
 bool is_buffer(std::string_view theirs) noexcept;
 
-enum class NamesOf { lockstep, gpt2, llama, peft };
+enum class NamesOf { lockstep, gpt2, llama, bart, peft };
 
 // Tells whose names a file has that holds this tensor; only the table of embeddings tells, or a
 // tensor of an adapter.

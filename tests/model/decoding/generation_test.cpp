@@ -97,6 +97,31 @@ TEST_CASE("greedy is a beam of one and takes the most likely token each time") {
     }
 }
 
+TEST_CASE("a START that is an end is said, and the first token is that which was asked for") {
+    int silent = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ToyDecoder decoder(seed);
+        const std::vector<Tokens> context{{3}};
+        // The toy likes to say START.
+        const model::SpecialTokens same{.start = start_token, .ends = {start_token}};
+        const auto replies =
+            model::generate(decoder, context, {0}, with(Inference::greedy, 1), same);
+        silent += replies[0].tokens.empty() ? 1 : 0;
+        for (const Inference inference : {Inference::greedy, Inference::beam, Inference::topk}) {
+            const model::SpecialTokens asked{.first = 4};
+            const auto begun = model::generate(decoder, context, {0}, with(inference, 1), asked)[0];
+            REQUIRE(!begun.tokens.empty());
+            CHECK(begun.tokens.front() == 4);
+        }
+        const model::SpecialTokens end{.first = end_token};
+        const auto ended =
+            model::generate(decoder, context, {0}, with(Inference::greedy, 1), end)[0];
+        CHECK(ended.tokens.empty());
+        CHECK(ended.score == 0.0);
+    }
+    CHECK(silent > 0);
+}
+
 TEST_CASE("replies do not depend on the number of threads") {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         ToyDecoder alone(seed), shared(seed);

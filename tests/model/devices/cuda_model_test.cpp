@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "model/devices/dry_model.hpp"
@@ -283,15 +284,17 @@ void check_like_cpu(const model::ModelConfig& config, const train::Batch& batch)
 }  // namespace
 
 TEST_CASE("models of transformers' families are on a GPU what they are on a CPU") {
-    train::Batch batch = tests::with_following_labels(Golden("gpt2").batch(""));
     for (const auto& entry : std::filesystem::directory_iterator("tests/golden/families")) {
         const std::string path = entry.path().string() + "/config.json";
         CAPTURE(path);
         auto config = model::config_from_huggingface(read_json_text(path), path);
+        const char* const rows = model::has_encoder(config) ? "xlm_gelu_learned" : "gpt2";
+        train::Batch batch = tests::with_following_labels(Golden(rows).batch(""));
         config.dropout = 0.2f;
         config.attention_dropout = 0.3f;
         const auto vocabulary = static_cast<std::int32_t>(config.vocabulary);
-        for (std::int32_t& token : batch.target.tokens) token %= vocabulary;
+        for (auto* tokens : {&batch.source.tokens, &batch.target.tokens})
+            for (std::int32_t& token : *tokens) token %= vocabulary;
         check_like_cpu(config, batch);
     }
 }
