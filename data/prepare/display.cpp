@@ -29,7 +29,7 @@ std::string labels_of(ShardStore& store, const RowExtent& extent, const Tokenize
     std::string labels;
     for (const std::string& label : store.read_references(extent))
         labels += (labels.empty() ? "" : "|") + label;
-    return labels.empty() ? tokenizer.decode(target) : labels;
+    return labels.empty() ? decode_with_control(tokenizer, target) : labels;
 }
 
 bool has_unknown(std::span<const std::int32_t> ids, const Tokenizer& tokenizer) {
@@ -56,7 +56,8 @@ void display(const DisplayOptions& options, std::ostream& out, std::ostream& not
         unknown = unknown || has_unknown(all.first(source), *tokenizer);
         const std::string labels = labels_of(store, extent, *tokenizer, all.subspan(source));
         out << "- - - " << printable(split.name) << " " << row << " - - -\n";
-        if (source > 0) out << printable_lines(tokenizer->decode(all.first(source))) << '\n';
+        if (source > 0)
+            out << printable_lines(decode_with_control(*tokenizer, all.first(source))) << '\n';
         out << "   " << printable_lines(labels) << '\n';
     }
     out << printable(split.name) << ": " << shown << " of " << split.rows << " rows\n";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "data/tokenizers/written_words.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
@@ -13,13 +15,14 @@ std::string label_of(const train::Batch& batch, std::size_t row, const data::Tok
     std::vector<std::int32_t> label;
     std::copy_if(batch.labels.begin() + offsets[row], batch.labels.begin() + offsets[row + 1],
                  std::back_inserter(label), [](std::int32_t token) { return token >= 0; });
-    return tokenizer.decode(label);
+    return data::decode_with_control(tokenizer, label);
 }
 
 }  // namespace
 
 RowTexts texts_of(const train::Batch& batch, std::size_t row, const data::Tokenizer& tokenizer) {
-    RowTexts texts{tokenizer.decode(batch.contexts[row]), batch.references[row]};
+    RowTexts texts{data::decode_with_control(tokenizer, batch.contexts[row]),
+                   batch.references[row]};
     if (texts.labels.empty()) texts.labels.push_back(label_of(batch, row, tokenizer));
     return texts;
 }
