@@ -115,7 +115,9 @@ model::ModelConfig with_adapters(const model::ModelConfig& model, const ModelSou
     } else {
         if (!is_adapter_folder(choice.adapter))
             refuse_lora("--lora " + choice.adapter + ": is no folder with an " +
-                        adapter_config_file + " of PEFT and without a config.json");
+                        adapter_config_file +
+                        " of PEFT and without a config.json; to go on from a run of Lockstep "
+                        "give --init-model its folder");
         adapted.lora = open_adapter_folder(choice.adapter, source.folder).config.lora;
     }
     model::validate(adapted);

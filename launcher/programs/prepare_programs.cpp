@@ -11,6 +11,7 @@
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/model_folder/longest_row.hpp"
+#include "launcher/model_folder/tokenizer_folder.hpp"
 #include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/programs/programs.hpp"
@@ -55,6 +56,7 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     const auto line = parse_or_answer(usage, args, tables);
     if (!line) return std::nullopt;
     check_prepare(config, line->given);
+    config.like = folder_of_tokenizer(config.like);
     if (!config.like.empty()) config.options.tokenizer.dict_file = config.like;
     config.told = fit_blocks(config, line->given);
     if (config.dict_lower)
