@@ -18,7 +18,7 @@ namespace {
 const std::string weights = "tests/golden/families/bart/",
                   tokenizer = "tests/golden/huggingface/gpt2/tokenizer.json";
 
-json expected() { return json::parse(read_text(weights + "expected.json")); }
+json of_bart() { return json::parse(read_text(weights + "expected.json")); }
 
 // A folder of the BART with the tokenizer of the GPT-2, whose only special token is around texts.
 std::string make_bart(const ScratchFolder& scratch, const json& settings = nullptr) {
@@ -44,14 +44,14 @@ std::string make_bart(const ScratchFolder& scratch, const json& settings = nullp
     return made;
 }
 
-ProgramResult run_well(const std::string& line) {
+ProgramResult succeeded(const std::string& line) {
     CAPTURE(line);
     ProgramResult result = run_line(line);
     REQUIRE_MESSAGE(result.code == 0, result.out << result.err);
     return result;
 }
 
-void refused(const std::string& line, std::initializer_list<const char*> parts) {
+void refused_line(const std::string& line, std::initializer_list<const char*> parts) {
     CAPTURE(line);
     const ProgramResult result = run_line(line);
     CAPTURE(result.err);
@@ -62,7 +62,7 @@ void refused(const std::string& line, std::initializer_list<const char*> parts) 
 
 std::string prepare_talks(const ScratchFolder& scratch, const std::string& like) {
     std::string text;
-    const json all = expected().at("talks");
+    const json all = of_bart().at("talks");
     for (const json& talk : all)
         text += json{{"messages",
                       {{{"role", "user"}, {"content", talk[0]}},
@@ -70,9 +70,9 @@ std::string prepare_talks(const ScratchFolder& scratch, const std::string& like)
                     .dump() +
                 "\n";
     write_text(scratch / "talks.jsonl", text);
-    run_well("lockstep prepare --format messages --input " + (scratch / "talks.jsonl") +
-             " --valid " + (scratch / "talks.jsonl") + " --like " + like + " --out " +
-             (scratch / "data"));
+    succeeded("lockstep prepare --format messages --input " + (scratch / "talks.jsonl") +
+              " --valid " + (scratch / "talks.jsonl") + " --like " + like + " --out " +
+              (scratch / "data"));
     return scratch / "data";
 }
 
@@ -89,12 +89,12 @@ double figure(const std::string& printed, const std::string& wanted) {
 
 std::vector<json> replies(const ScratchFolder& scratch, const std::string& model) {
     std::string prompts;
-    const json all = expected().at("talks");
+    const json all = of_bart().at("talks");
     for (const json& talk : all) prompts += json{{"text", talk[0]}}.dump() + "\n";
     write_text(scratch / "prompts.jsonl", prompts);
-    std::istringstream lines(run_well("lockstep generate -mf " + model + " --input " +
-                                      (scratch / "prompts.jsonl") +
-                                      " --inference greedy --max-length 9 --json")
+    std::istringstream lines(succeeded("lockstep generate -mf " + model + " --input " +
+                                       (scratch / "prompts.jsonl") +
+                                       " --inference greedy --max-length 9 --json")
                                  .out);
     std::vector<json> found;
     for (std::string line; std::getline(lines, line);) found.push_back(json::parse(line));
@@ -110,14 +110,14 @@ TEST_CASE("rows of a BART have its tokens around both sides, its loss and its re
     CHECK(of_data.at("special_tokens") ==
           json::parse(R"({"null": null, "start": 319, "begin": 319, "ends": [319], "unk": null})"));
     const std::string model = scratch / "model";
-    run_well("lockstep train --init-model " + bart + " -mf " + model + " --data " + data +
-             " --precision fp32 -bs 3 -lr 0.0000000001 --optimizer sgd --max-train-steps 1");
-    const json wanted = expected();
+    succeeded("lockstep train --init-model " + bart + " -mf " + model + " --data " + data +
+              " --precision fp32 -bs 3 -lr 0.0000000001 --optimizer sgd --max-train-steps 1");
+    const json wanted = of_bart();
     for (const std::string& from : {bart, model}) {
         CAPTURE(from);
-        const std::string out =
-            run_well("lockstep eval --precision fp32 --split valid -mf " + from + " --data " + data)
-                .out;
+        const std::string out = succeeded("lockstep eval --precision fp32 --split valid -mf " +
+                                          from + " --data " + data)
+                                    .out;
         CHECK(figure(out, "tokens") == wanted.at("talk_tokens").get<double>());
         CHECK(figure(out, "loss") ==
               doctest::Approx(wanted.at("talk_loss").get<double>()).epsilon(1e-5));
@@ -135,8 +135,8 @@ TEST_CASE("replies begin with the token that the settings of generation force") 
         scratch,
         {{"eos_token_id", 319}, {"decoder_start_token_id", 319}, {"forced_bos_token_id", 35}});
     const std::string data = prepare_talks(scratch, bart), model = scratch / "model";
-    run_well("lockstep train --init-model " + bart + " -mf " + model + " --data " + data +
-             " --precision fp32 -bs 3 --max-train-steps 1");
+    succeeded("lockstep train --init-model " + bart + " -mf " + model + " --data " + data +
+              " --precision fp32 -bs 3 --max-train-steps 1");
     const auto pieces = json::parse(read_text(tokenizer)).at("model").at("vocab");
     std::string piece;
     for (const auto& [text, id] : pieces.items())
@@ -150,12 +150,12 @@ TEST_CASE("ranks that share a BART write the same bits as ranks that do not") {
     const ScratchFolder scratch;
     const std::string bart = make_bart(scratch), data = prepare_talks(scratch, bart);
     const auto trained = [&](const std::string& name, int ranks, const std::string& more) {
-        run_well("lockstep multiprocessing_train --distributed-world-size " +
-                 std::to_string(ranks) + " --init-model " + bart + " -mf " + (scratch / name) +
-                 " --data " + data +
-                 " --precision fp32 --threads 1 -bs 1 -lr 0.01 --lr-scheduler none "
-                 "--max-train-steps 2 " +
-                 more);
+        succeeded("lockstep multiprocessing_train --distributed-world-size " +
+                  std::to_string(ranks) + " --init-model " + bart + " -mf " + (scratch / name) +
+                  " --data " + data +
+                  " --precision fp32 --threads 1 -bs 1 -lr 0.01 --lr-scheduler none "
+                  "--max-train-steps 2 " +
+                  more);
         return read_text(scratch / (name + "/checkpoints/step-00000002/model.safetensors"));
     };
     const std::string one = trained("one", 1, "--deterministic --logical-shards 3");
@@ -173,15 +173,16 @@ TEST_CASE("what does not fit a BART of transformers is refused in one line") {
     const std::string bart = make_bart(scratch), data = prepare_talks(scratch, bart);
     const std::string train = "lockstep train --max-train-steps 1 -mf " + (scratch / "m");
     write_text(scratch / "plain.txt", "Speak, speak.\n");
-    run_well("lockstep prepare --format text --input " + (scratch / "plain.txt") + " --like " +
-             bart + " --out " + (scratch / "plain"));
-    refused(train + " --init-model " + bart + " --data " + (scratch / "plain"),
-            {"plain text", "bart is trained on dialogues"});
+    succeeded("lockstep prepare --format text --input " + (scratch / "plain.txt") + " --like " +
+              bart + " --out " + (scratch / "plain"));
+    refused_line(train + " --init-model " + bart + " --data " + (scratch / "plain"),
+                 {"plain text", "bart is trained on dialogues"});
     auto config = json::parse(read_text(weights + "config.json"));
     config["decoder_start_token_id"] = 1000;
     write_text(bart + "/config.json", config.dump());
-    refused(train + " --init-model " + bart + " --data " + data, {"decoder_start_token_id"});
+    refused_line(train + " --init-model " + bart + " --data " + data, {"decoder_start_token_id"});
     config["decoder_start_token_id"] = 5;
     write_text(bart + "/config.json", config.dump());
-    refused(train + " --init-model " + bart + " --data " + data, {"another dictionary", "--like"});
+    refused_line(train + " --init-model " + bart + " --data " + data,
+                 {"another dictionary", "--like"});
 }
