@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "data/prepare/talk_rows.hpp"
-#include "data/text/plain_text.hpp"
+#include "data/text/json_texts.hpp"
 #include "data/tokenizers/written_words.hpp"
 #include "runtime/core/philox.hpp"
 
@@ -149,8 +149,8 @@ EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
                              const ReadOptions& options) {
     EncodedText out;
     out.file_bytes = chunk.file_bytes;
-    read_plain_text(
-        chunk, options.documents, out.warnings,
+    read_documents(
+        chunk, options, out.warnings,
         [&](std::string_view text) { tokenizer.encode(text, out.ids); },
         [&] { out.document_ends.push_back(out.ids.size()); });
     out.tokens.add(out.ids, tokenizer.special().unk);
