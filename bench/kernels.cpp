@@ -287,7 +287,7 @@ void losses(CpuContext& ctx, const char* dtype, std::int64_t vocabulary) {
     const double bytes = static_cast<double>(rows * vocabulary) * sizeof(T);
     report("softmax_xent backward", dtype, 3 * bytes, "GB/s", [&] {
         softmax_xent_forward_backward<T>(ctx, &state, matrix(logits, rows, vocabulary),
-                                         HostView<const std::int32_t>(view_of(labels)), 0.1f,
+                                         HostView<const std::int32_t>(view_of(labels)), {0.1f},
                                          &sums);
     });
 }

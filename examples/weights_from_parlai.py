@@ -211,7 +211,7 @@ def configure(opt, theirs):
         raise Refused(f"{theirs.origin}: lacks embeddings.weight or encoder.position_embeddings.weight")
     return {
         "model": "transformer/generator",
-        "variant": choose(opt.get("variant", "aiayn"), {v: v for v in ["aiayn", "prelayernorm", "xlm"]}, "variant"),
+        "variant": choose(opt.get("variant", "aiayn"), {v: v for v in ["aiayn", "prelayernorm", "xlm", "bart"]}, "variant"),
         "activation": choose(opt.get("activation", "relu"), {a: a for a in ["relu", "gelu"]}, "activation"),
         "positions": "learned" if opt.get("learn_positional_embeddings") else "sinusoidal",
         "embeddings_scale": "sqrt_dim" if opt.get("embeddings_scale", True) else "none",

@@ -47,7 +47,27 @@ constexpr Architecture like_llama(Kind kind, const char* name, const char* talks
         .parts = parts};
 }
 
-constexpr std::array<Architecture, 6> rows{{
+// The encoder-decoders of transformers, which are variants of ParlAI's.
+constexpr Architecture encoder_decoder(Kind kind, const char* name, const char* talks_as,
+                                       const Fixed<Variant>& variant) {
+    return {.kind = kind,
+            .name = name,
+            .talks_as = talks_as,
+            .stacks = Stacks::encoder_and_decoder,
+            .distributions = Distributions::parlai,
+            .row_limit = RowLimit::truncation,
+            .separate_qkv = Has::yes,
+            .variant = variant,
+            .positions =
+                Fixed<Positions>{Positions::learned, Positions::learned, "learns its positions"}};
+}
+
+constexpr Architecture with_unused_positions(Architecture family, std::int64_t rows) {
+    family.unused_positions = rows;
+    return family;
+}
+
+constexpr std::array<Architecture, 9> rows{{
     {.kind = Kind::generator,
      .name = "transformer/generator",
      .talks_as = "TransformerGenerator",
@@ -74,6 +94,14 @@ constexpr std::array<Architecture, 6> rows{{
     like_llama(Kind::mistral, "mistral", "Mistral", llama_parts),
     like_llama(Kind::qwen2, "qwen2", "Qwen2", with_qkv_bias(llama_parts)),
     like_llama(Kind::qwen3, "qwen3", "Qwen3", with_head_norms(llama_parts)),
+    with_unused_positions(encoder_decoder(Kind::bart, "bart", "Bart",
+                                          {Variant::bart, Variant::bart, "is of the variant bart"}),
+                          2),
+    encoder_decoder(
+        Kind::blenderbot, "blenderbot", "Blenderbot",
+        {Variant::prelayernorm, Variant::prelayernorm, "is of the variant prelayernorm"}),
+    encoder_decoder(Kind::blenderbot_small, "blenderbot-small", "BlenderbotSmall",
+                    {Variant::xlm, Variant::xlm, "is of the variant xlm"}),
 }};
 
 template <class T>

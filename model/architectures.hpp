@@ -42,6 +42,8 @@ struct Architecture {
     std::optional<Fixed<EmbeddingScale>> embedding_scale = {};
     // The parts of a model that begins from nothing. With a value config.json tells a model's own.
     std::optional<LayerParts> parts = {};
+    // Rows of learned positions that stand before that of the first token and that no token has.
+    std::int64_t unused_positions = 0;
 };
 
 std::span<const Architecture> architectures() noexcept;

@@ -6,6 +6,7 @@
 
 #include "model/architectures.hpp"
 #include "model/dropout_sites.hpp"
+#include "model/lora_modules.hpp"
 #include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 
@@ -70,7 +71,7 @@ void validate_heads(const ModelConfig& c) {
     at_most("heads of a width of", all.head_dim, max_width);
     if (all.kv_heads < 1 || c.heads % all.kv_heads != 0)
         refuse("--n-heads " + std::to_string(c.heads) + " is not a multiple of the " +
-               std::to_string(c.parts.kv_heads) + " heads of keys and values");
+               std::to_string(c.parts.kv_heads) + " heads of keys and values (--n-kv-heads)");
     if (c.positions == Positions::rotary && all.head_dim % 2 != 0)
         refuse("heads of " + std::to_string(all.head_dim) +
                " columns: rotary positions turn pairs of columns; give an even width");
@@ -122,10 +123,14 @@ void validate(const ModelConfig& config) {
     validate_sizes(config);
     validate_parts(config);
     if (config.kind == Kind::gpt2) validate_gpt2(config);
+    validate_lora(config);
     share("--dropout", config.dropout);
     share("--attention-dropout", config.attention_dropout);
     share("--relu-dropout", config.relu_dropout);
     share("--label-smoothing", config.label_smoothing);
+    if (!(config.z_loss >= 0 && config.z_loss < 1))
+        refuse("--z-loss " + std::to_string(config.z_loss) +
+               ": give a number from 0 to below 1, such as 1e-4");
     if (config.excluded_token >= config.vocabulary)
         refuse("excluded_token is not in the vocabulary");
     if (config.excluded_token >= 0 && config.label_smoothing > 0) {

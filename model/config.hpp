@@ -5,13 +5,24 @@
 #include <string>
 
 #include "model/layer_parts.hpp"
+#include "model/lora.hpp"
 #include "runtime/kernels/activation.hpp"
 
 namespace lockstep::model {
 
 // The generator is transformer/generator; the others have the names of their families.
-enum class Kind { generator, gpt2, llama, mistral, qwen2, qwen3 };
-enum class Variant { aiayn, prelayernorm, xlm };  // ParlAI's names; gpt2 is always pre-norm
+enum class Kind {
+    generator,
+    gpt2,
+    llama,
+    mistral,
+    qwen2,
+    qwen3,
+    bart,
+    blenderbot,
+    blenderbot_small
+};
+enum class Variant { aiayn, prelayernorm, xlm, bart };  // ParlAI's names; gpt2 is always pre-norm
 enum class Positions { sinusoidal, learned, rotary };
 enum class EmbeddingScale { none, sqrt_dim };
 
@@ -27,14 +38,16 @@ struct ModelConfig {
     std::int64_t embedding_size = 300;
     std::int64_t ffn_size = 300;
     std::int64_t heads = 2;
-    std::int64_t encoder_layers = 2;  // generator only
+    std::int64_t encoder_layers = 2;  // with an encoder only
     std::int64_t decoder_layers = 2;
     std::int64_t n_positions = 1024;
     float dropout = 0, attention_dropout = 0, relu_dropout = 0;
     float label_smoothing = 0;
+    float z_loss = 0;  // kernels::LossTerms
     // The logit of this token is minus infinity in every loss; a negative id means no token.
     std::int64_t excluded_token = -1;
     LayerParts parts = {};
+    Lora lora = {};
 
     bool operator==(const ModelConfig&) const = default;
 };

@@ -24,8 +24,10 @@ using Json = nlohmann::ordered_json;
 template <class Enum, std::size_t N>
 using Names = std::array<std::pair<Enum, const char*>, N>;
 
-constexpr Names<Variant, 3> variants{
-    {{Variant::aiayn, "aiayn"}, {Variant::prelayernorm, "prelayernorm"}, {Variant::xlm, "xlm"}}};
+constexpr Names<Variant, 4> variants{{{Variant::aiayn, "aiayn"},
+                                      {Variant::prelayernorm, "prelayernorm"},
+                                      {Variant::xlm, "xlm"},
+                                      {Variant::bart, "bart"}}};
 constexpr Names<kernels::Activation, 4> activations{
     {{kernels::Activation::relu, "relu"},
      {kernels::Activation::silu, "silu"},
@@ -95,12 +97,25 @@ void visit(Config& c, Visitor&& v) {
     v.number("attention_dropout", c.attention_dropout);
     v.number("relu_dropout", c.relu_dropout);
     v.number("label_smoothing", c.label_smoothing);
+    v.optional_number("z_loss", c.z_loss);
     v.optional_number("excluded_token", c.excluded_token);
     if (architecture(c.kind).parts) visit_parts(c.parts, v);
 }
 
+// The member "lora" of config.json, which models without adapters do not have.
+template <class Adapters, class Visitor>
+void visit_lora(Adapters& a, Visitor&& v) {
+    v.number("r", a.rank);
+    v.number("alpha", a.alpha);
+    v.choice("rank_stabilized", a.rank_stabilized, answers);
+    v.text("base", a.base);
+    v.text("base_hash", a.base_hash);
+}
+
 struct Writer {
     Json& json;
+
+    void text(const char* member, const std::string& value) { json[member] = value; }
 
     template <class Enum, class Choices>
     void choice(const char* member, Enum value, const Choices& names) {
@@ -113,6 +128,9 @@ struct Writer {
         if (value >= 0) number(member, value);
     }
     // Writes the shortest digits that give the same float, not the digits of the float as a double.
+    void optional_number(const char* member, float value) {
+        if (value > 0) number(member, value);
+    }
     void number(const char* member, float value) {
         std::array<char, 32> digits;
         const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;
@@ -145,6 +163,14 @@ public:
             refuse(member, "is too large");
         value = found.get<std::int64_t>();
     }
+    void optional_number(const char* member, float& value) const {
+        if (json_.contains(member)) number(member, value);
+    }
+    void text(const char* member, std::string& value) const {
+        const Json& found = at(member);
+        if (!found.is_string()) refuse(member, "is not a text");
+        value = found.get<std::string>();
+    }
     void optional_number(const char* member, std::int64_t& value) const {
         if (json_.contains(member)) number(member, value);
     }
@@ -170,6 +196,24 @@ private:
     const std::string& origin_;
 };
 
+Lora lora_of(const Json& json, const std::string& origin) {
+    Lora lora;
+    const auto wanted = [&](bool is) {
+        if (!is)
+            throw Error(ErrorKind::config,
+                        origin +
+                            ": \"lora\" has no list of \"modules\": this is not the "
+                            "config.json of a Lockstep model");
+    };
+    wanted(json.is_object() && json.contains("modules") && json["modules"].is_array());
+    visit_lora(lora, Reader(json, origin));
+    for (const Json& module : json["modules"]) {
+        wanted(module.is_string());
+        lora.modules.push_back(module.get<std::string>());
+    }
+    return lora;
+}
+
 }  // namespace
 
 const char* name(Kind kind) noexcept { return architecture(kind).name; }
@@ -178,6 +222,11 @@ std::string to_json(const ModelConfig& config) {
     Json json;
     Writer writer{json};
     visit(config, writer);
+    if (config.lora.rank > 0) {
+        Json& lora = json["lora"];
+        visit_lora(config.lora, Writer{lora});
+        lora["modules"] = config.lora.modules;
+    }
     return dump_json(json, 2) + "\n";
 }
 
@@ -190,6 +239,7 @@ ModelConfig config_from_json(const std::string& text, const std::string& origin)
     }
     ModelConfig config;
     visit(config, Reader(json, origin));
+    if (json.contains("lora")) config.lora = lora_of(json["lora"], origin);
     try {
         validate(config);
     } catch (const Error& error) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "model/architectures.hpp"
 #include "model/huggingface_families.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
@@ -23,6 +24,11 @@ constexpr std::array families_of_transformers{
     ReadFamily{"mistral", "MistralForCausalLM", Kind::mistral},
     ReadFamily{"qwen2", "Qwen2ForCausalLM", Kind::qwen2},
     ReadFamily{"qwen3", "Qwen3ForCausalLM", Kind::qwen3},
+    ReadFamily{"bart", "BartForConditionalGeneration", Kind::bart, "BartModel"},
+    ReadFamily{"blenderbot", "BlenderbotForConditionalGeneration", Kind::blenderbot,
+               "BlenderbotModel"},
+    ReadFamily{"blenderbot-small", "BlenderbotSmallForConditionalGeneration",
+               Kind::blenderbot_small, "BlenderbotSmallModel"},
 };
 
 // Keys of transformers' base class, of generation, and of tokens, which the tokenizer's files tell.
@@ -61,6 +67,18 @@ constexpr std::array no_arithmetic{"model_type",
                                    "repetition_penalty",
                                    "num_beams",
                                    "no_repeat_ngram_size",
+                                   "encoder_no_repeat_ngram_size",
+                                   "min_length",
+                                   "length_penalty",
+                                   "early_stopping",
+                                   "num_beam_groups",
+                                   "num_return_sequences",
+                                   "diversity_penalty",
+                                   "typical_p",
+                                   "bad_words_ids",
+                                   "forced_bos_token_id",
+                                   "forced_eos_token_id",
+                                   "decoder_start_token_id",
                                    "model_max_length",
                                    "max_sequence_length",
                                    "gradient_checkpointing",
@@ -84,7 +102,8 @@ const ReadFamily& family_of(const nlohmann::json& json, const std::string& origi
 void check_class(ConfigKeys& keys, const ReadFamily& family) {
     const nlohmann::json* const classes = keys.find("architectures");
     if (classes == nullptr || family.kind == Kind::gpt2) return;
-    if (!classes->is_array() || classes->size() != 1 || classes->front() != family.architecture)
+    const bool one = classes->is_array() && classes->size() == 1;
+    if (!one || (classes->front() != family.architecture && classes->front() != family.base))
         keys.refuse("architectures", family.architecture);
 }
 
@@ -101,6 +120,12 @@ void refuse_repeated_keys(const std::string& text, const std::string& origin) {
         return true;
     };
     [[maybe_unused]] const nlohmann::json all = nlohmann::json::parse(text, look, false);
+}
+
+ModelConfig read_family(ConfigKeys& keys, Kind kind) {
+    if (kind == Kind::gpt2) return read_gpt2(keys);
+    return architecture(kind).stacks == Stacks::encoder_and_decoder ? read_bart(keys, kind)
+                                                                    : read_llama(keys, kind);
 }
 
 }  // namespace
@@ -125,10 +150,10 @@ ModelConfig config_from_huggingface(const std::string& text, const std::string& 
     const ReadFamily& family = family_of(json, origin);
     ConfigKeys keys(json, family.model_type, origin);
     check_class(keys, family);
-    keys.require("is_encoder_decoder", false);
+    keys.require("is_encoder_decoder",
+                 architecture(family.kind).stacks == Stacks::encoder_and_decoder);
     keys.ignore(no_arithmetic);
-    const ModelConfig config =
-        family.kind == Kind::gpt2 ? read_gpt2(keys) : read_llama(keys, family.kind);
+    const ModelConfig config = read_family(keys, family.kind);
     keys.require_all_read();
     try {
         validate(config);

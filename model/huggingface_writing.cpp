@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "model/architectures.hpp"
 #include "model/huggingface_config.hpp"
 #include "model/huggingface_families.hpp"
 #include "runtime/core/error.hpp"
@@ -49,7 +50,9 @@ std::string new_config(const ModelConfig& config, const std::string& dtype,
 
 }  // namespace
 
-bool has_huggingface_form(Kind kind) noexcept { return find_family(kind) != nullptr; }
+bool has_huggingface_form(Kind kind) noexcept {
+    return architecture(kind).stacks == Stacks::decoder && find_family(kind) != nullptr;
+}
 
 std::string config_for_huggingface(const ModelConfig& config, const std::string& dtype,
                                    const std::string& before, const HuggingfaceTokens& tokens) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/parameter_rows.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "model/architectures.hpp"
+#include "model/lora_modules.hpp"
 #include "model/parts.hpp"
 
 namespace lockstep::model {
@@ -101,7 +104,7 @@ private:
         if (config_.positions == Positions::learned)
             add({Role::positions, Values::weight, stack.kind},
                 stack.name + ".position_embeddings.weight",
-                {config_.n_positions, config_.embedding_size},
+                {family_.unused_positions + config_.n_positions, config_.embedding_size},
                 {.decay = WeightDecay::apply, .initial = initial_.positions});
         if (embedding_norm(config_, stack.kind) != EmbeddingNorm::none)
             norm({Role::embedding_norm, {}, stack.kind}, stack.name + ".norm_embeddings");
@@ -218,8 +221,58 @@ private:
     int block_ = 0;
 };
 
+// Adds the rows of one adapter of a matrix.
+void add_adapter(const ParameterRow& matrix, const LoraModule& module, const Lora& lora, int block,
+                 std::vector<ParameterRow>& rows) {
+    constexpr std::string_view weight = ".weight";
+    const train::Parameter& base = matrix.parameter;
+    std::string name = base.name.substr(0, base.name.size() - weight.size());
+    if (module.parts > 1) name += "." + std::to_string(module.part);
+    const std::int64_t in = base.shape.back(), out = rows_of_part(base, module).count;
+    ParameterPlace place = matrix.place;
+    place.part = module.part;
+    const auto add = [&](Values values, const char* ending, std::int64_t columns,
+                         const InitialValues& initial) {
+        place.values = values;
+        rows.push_back({place,
+                        {.name = name + ending,
+                         .shape = {lora.rank, columns},
+                         .block = block,
+                         .decay = WeightDecay::apply,
+                         .initial = initial}});
+    };
+    add(Values::lora_a, ".lora_a.weight", in,
+        {InitialValues::Kind::uniform, 1 / std::sqrt(static_cast<double>(in))});
+    add(Values::lora_b, ".lora_b.weight", out, {});
+}
+
+std::vector<ParameterRow> adapter_rows(const ModelConfig& config) {
+    std::vector<ParameterRow> rows;
+    int block = -1;
+    std::int64_t layer = -1;
+    for (const ParameterRow& row : Rows(config).make()) {
+        if (row.place.values != Values::weight) continue;
+        for (const LoraModule& module : lora_modules(config.kind)) {
+            const auto& chosen = config.lora.modules;
+            if (module.role != row.place.role ||
+                std::ranges::find(chosen, module.path) == chosen.end())
+                continue;
+            if (row.place.layer != layer) ++block;
+            layer = row.place.layer;
+            add_adapter(row, module, config.lora, block, rows);
+        }
+    }
+    return rows;
+}
+
 }  // namespace
 
-std::vector<ParameterRow> parameter_rows(const ModelConfig& config) { return Rows(config).make(); }
+std::vector<ParameterRow> parameter_rows(const ModelConfig& config) {
+    return config.lora.rank > 0 ? adapter_rows(config) : Rows(config).make();
+}
+
+std::vector<ParameterRow> frozen_rows(const ModelConfig& config) {
+    return config.lora.rank > 0 ? Rows(config).make() : std::vector<ParameterRow>();
+}
 
 }  // namespace lockstep::model

@@ -33,7 +33,8 @@ enum class Role {
     head,
 };
 
-enum class Values { weight, bias };
+// lora_a and lora_b: of an adapter, whose B is stored transposed, as [rank, out].
+enum class Values { weight, bias, lora_a, lora_b };
 
 // Identifies a parameter within a model. The embedding table is the decoder's.
 struct ParameterPlace {
@@ -41,6 +42,7 @@ struct ParameterPlace {
     Values values = Values::weight;
     StackKind stack = StackKind::decoder;
     std::int64_t layer = 0;
+    int part = 0;  // of an adapter: LoraModule::part
 
     auto operator<=>(const ParameterPlace&) const = default;
 };
@@ -50,14 +52,19 @@ struct ParameterRow {
     train::Parameter parameter;  // without offset and count, which the table calculates
 };
 
-// Returns the list of the model's parameters, in the order in which backward finishes them. It is
-// the only place that has their names, shapes and initial values:
+// Returns the list of the parameters that training changes, in the order in which backward finishes
+// them. It is the only place that has their names, shapes and initial values:
 //       Distributions::parlai: embeddings and learned positions normal(0, d^-0.5) with the row of
 //         __null__ zero; attention xavier_normal with q, k and v as separate [d, d] matrices;
 //         feed-forward xavier_uniform; norms 1 and 0. Biases are 0 (ParlAI keeps PyTorch's
 //         uniform).
 //       Distributions::gpt2: normal(0, 0.02), the projections into the residual stream scaled by
 //         1 / sqrt(2 * layers), biases 0, norms 1 and 0.
+// A model with adapters has only theirs here, a block for each layer: A begins as PEFT's,
+// uniform(-1 / sqrt(in), 1 / sqrt(in)), and B as 0.
 std::vector<ParameterRow> parameter_rows(const ModelConfig& config);
+// Returns what adapters are added to, which no run changes: all parameters of the same model
+// without adapters. A model that has none has no frozen rows.
+std::vector<ParameterRow> frozen_rows(const ModelConfig& config);
 
 }  // namespace lockstep::model

@@ -15,12 +15,15 @@ struct VariantRow {
     Norms norms;
 };
 
-constexpr std::array<VariantRow, 3> rows{{
+constexpr std::array<VariantRow, 4> rows{{
     {Variant::aiayn, {}},
     {Variant::prelayernorm, {.position = NormPosition::before_branch}},
     {Variant::xlm,
      {.encoder_embedding = EmbeddingNorm::after_positions,
       .decoder_embedding = EmbeddingNorm::before_positions}},
+    {Variant::bart,
+     {.encoder_embedding = EmbeddingNorm::after_positions,
+      .decoder_embedding = EmbeddingNorm::after_positions}},
 }};
 
 }  // namespace

@@ -12,7 +12,7 @@ SHARED = ("--n-positions 256 --text-truncate 128 --label-truncate 128 --max-trai
 KINDS = {
     "seq2seq": "-m transformer/generator --learn-positional-embeddings true --n-layers 8 --n-heads 2 --embedding-size 256 --ffn-size 1024",
     "gpt2": "-m gpt2 --n-layers 12 --n-heads 12 --embedding-size 768 --ffn-size 3072",
-    "quickstart": "-m transformer/generator --n-layers 2 --n-heads 4 --embedding-size 192 --ffn-size 512",
+    "quickstart": "-m transformer/generator --learn-positional-embeddings true --n-layers 2 --n-heads 4 --embedding-size 192 --ffn-size 512",
 }
 
 

@@ -169,7 +169,8 @@ def busy_rows(dtype):
         "transformers": Contestant("transformers", arguments, busy_loops=1),
         "transformers, passive": Contestant("transformers", arguments, busy_loops=1, environment=PASSIVE),
     }, (Goal("/ passive waiting", "rate", 0.9, ("ours, passive",)),
-        Goal("x the better way of transformers", "rate", 5, ("transformers", "transformers, passive"))))
+        Goal("x transformers as it comes", "rate", 2.2, ("transformers",)),
+        Goal("x the better of its ways", "rate", 1.55, ("transformers", "transformers, passive"))))
 
 
 def all_rows(instructions):

@@ -94,7 +94,7 @@ void losses(CudaContext& ctx, KernelTable& table, const KernelSizes& sizes) {
         softmax_xent_forward<T>(ctx, all, constant(labels), 0.1f, each.view().data());
     });
     table.moves("softmax_xent_forward_backward", type_name<T>, 2 * bytes, [&] {
-        softmax_xent_forward_backward<T>(ctx, state.view().data(), all, constant(labels), 0.1f,
+        softmax_xent_forward_backward<T>(ctx, state.view().data(), all, constant(labels), {0.1f},
                                          sums.view().data());
     });
 }

@@ -2,6 +2,7 @@
 #include "data/batching/batch_builder.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "runtime/core/error.hpp"
@@ -60,6 +61,46 @@ void append_context(train::RaggedTokens& side, Tokens context, const SpecialToke
     side.tokens.push_back(*token);
 }
 
+// Of a row that is too long, the answers are kept that end in time, with all before them. If the
+// first one does not, the row loses its front, and the end of the answer only if nothing else is
+// left.
+LabelSpan kept_part(std::span<const LabelSpan> spans, std::int64_t most_positions) {
+    const auto most =
+        static_cast<std::int32_t>(std::min<std::int64_t>(most_positions + 1, 1 << 30));
+    const LabelSpan first = spans.front();
+    if (first.end > most) {
+        const std::int32_t begin = std::min(first.end - most, first.begin - 1);
+        return {begin, std::min(first.end, begin + most)};
+    }
+    const auto late =
+        std::ranges::find_if(spans, [most](const LabelSpan& span) { return span.end > most; });
+    return {0, std::prev(late)->end};
+}
+
+// Each token of a span has its label where the token before it is read.
+void append_conversation(train::Batch& batch, const RowExtent& row, RowSize size, Tokens tokens,
+                         std::span<const LabelSpan> spans, const BatchRules& rules) {
+    if (spans.empty() || spans.front().begin < 1 || !rules.context_predicts())
+        throw Error(ErrorKind::data,
+                    "a row of the data set has several answers, which its tokenizer and the model "
+                    "cannot read in one; run 'lockstep prepare' again");
+    const LabelSpan kept = kept_part(spans, rules.most_positions());
+    const auto begin = static_cast<std::size_t>(kept.begin),
+               end = static_cast<std::size_t>(kept.end);
+    append(batch.target.tokens, tokens.subspan(begin, end - begin - 1));
+    const std::size_t at = batch.labels.size();
+    batch.labels.resize(at + end - begin - 1, no_label);
+    for (const LabelSpan& span : spans)
+        for (std::int32_t i = span.begin; i < std::min(span.end, kept.end); ++i) {
+            batch.labels[at + static_cast<std::size_t>(i - 1 - kept.begin)] =
+                tokens[static_cast<std::size_t>(i)];
+            ++batch.label_tokens;
+        }
+    end_sequence(batch.target);
+    batch.rows.push_back(row.row);
+    batch.truncated_rows += size.truncated ? 1 : 0;
+}
+
 void append_row(train::Batch& batch, const RowExtent& row, RowSize size, Tokens tokens,
                 const BatchRules& rules) {
     const auto source = static_cast<std::size_t>(row.source);
@@ -103,9 +144,21 @@ train::Batch build_batch(const Window& window, std::size_t number, const BatchRu
     train::Batch batch;
     if (two_sided) reserve(batch.source, rows.size(), sources);
     reserve(batch.target, rows.size(), two_sided ? labels : sources + labels);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        append_row(batch, rows[i], rules.fit(rows[i]),
-                   window.tokens(window.plan().begins[number] + begin + i), rules);
+    const std::size_t first = window.plan().begins[number] + begin;
+    bool derived = true;  // the labels follow from the tokens
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const RowSize size = rules.fit(rows[i]);
+        const Tokens tokens = window.tokens(first + i);
+        derived = derived && !rows[i].has_gaps();
+        if (rows[i].has_gaps())
+            append_conversation(batch, rows[i], size, tokens, window.spans(first + i), rules);
+        else
+            append_row(batch, rows[i], size, tokens, rules);
+    }
+    if (!derived) {
+        batch.label_starts.clear();
+        batch.last_labels.clear();
+    }
     if (two_sided) add_filler(batch.source, rules.special());
     add_filler(batch.target, rules.special());
     batch.labels.resize(batch.target.tokens.size(), no_label);

@@ -83,7 +83,7 @@ BatchRules::BatchRules(const BatchingOptions& options, DatasetKind kind, Special
     if (layout_ == Layout::encoder_decoder && !special_.start)
         throw Error(ErrorKind::config,
                     "the data set's tokenizer has no token that a decoder begins a label with, "
-                    "which transformer/generator needs; train -m gpt2 on it");
+                    "which a model with an encoder needs; train -m gpt2 on it");
     if (budget_ > 0) return;
     const std::int64_t both = text_truncate_ + label_truncate_;
     const std::int64_t longest_row =
@@ -91,7 +91,17 @@ BatchRules::BatchRules(const BatchingOptions& options, DatasetKind kind, Special
     budget_ = longest_row * batchsize_;
 }
 
+// A conversation keeps its beginning, in which the system speaks.
+RowSize BatchRules::fit_conversation(const RowExtent& row) const noexcept {
+    const std::int64_t whole = std::int64_t{row.source} + row.label - 1, most = most_positions();
+    const std::int64_t all = std::min(whole, most);
+    const std::int64_t source = std::min<std::int64_t>(row.source - 1, all - 1);
+    return {static_cast<std::int32_t>(source), static_cast<std::int32_t>(all - source),
+            whole > most};
+}
+
 RowSize BatchRules::fit(const RowExtent& row) const noexcept {
+    if (row.has_gaps() && row.source > 0 && context_predicts()) return fit_conversation(row);
     const std::int64_t label = std::min<std::int64_t>(row.label, label_truncate_);
     std::int64_t source = std::min<std::int64_t>(row.source, text_truncate_);
     // A start token takes the first label's position; else the last token of the context does.

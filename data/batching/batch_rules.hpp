@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,7 +50,12 @@ public:
         return layout_ == Layout::decoder_only && !special_.start;
     }
 
+    // A row with gaps that is cut may become shorter than this: only whole answers are kept.
     RowSize fit(const RowExtent& row) const noexcept;
+    // Returns how many positions a row with gaps may have.
+    std::int64_t most_positions() const noexcept {
+        return std::min(text_truncate_ + label_truncate_, n_positions_);
+    }
     // Returns the first row of each micro-batch, and the number of rows at the end, if rows of
     // these sizes are cut in this order. With `full` there are as few micro-batches as the budget
     // allows, of about equal size.
@@ -58,6 +64,8 @@ public:
     std::size_t count(std::span<const std::int64_t> tokens) const noexcept;
 
 private:
+    RowSize fit_conversation(const RowExtent& row) const noexcept;
+
     Dynamic dynamic_;
     Layout layout_;
     SpecialTokens special_;

@@ -36,12 +36,20 @@ void JoinedStores::read_tokens(int shard, std::uint64_t first, std::span<std::in
     part.store.read_tokens(shard - part.first_shard, first, out);
 }
 
+RowExtent JoinedStores::within(const PartOfShard& part, RowExtent extent) noexcept {
+    extent.shard -= part.first_shard;
+    extent.row -= part.first_row;
+    return extent;
+}
+
+void JoinedStores::read_spans(const RowExtent& extent, std::vector<LabelSpan>& out) {
+    const PartOfShard part = part_of(extent.shard);
+    part.store.read_spans(within(part, extent), out);
+}
+
 std::vector<std::string> JoinedStores::read_references(const RowExtent& extent) {
     const PartOfShard part = part_of(extent.shard);
-    RowExtent own = extent;
-    own.shard -= part.first_shard;
-    own.row -= part.first_row;
-    return part.store.read_references(own);
+    return part.store.read_references(within(part, extent));
 }
 
 std::unique_ptr<RowStore> joined(std::vector<JoinedStores::Part> parts) {

@@ -21,6 +21,7 @@ public:
 
     void append_extents(int shard, std::int64_t first, std::int64_t count,
                         std::vector<RowExtent>& out) override;
+    void read_spans(const RowExtent& extent, std::vector<LabelSpan>& out) override;
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
     std::vector<std::string> read_references(const RowExtent& extent) override;
 
@@ -31,6 +32,7 @@ private:
         std::uint32_t first_row;
     };
     PartOfShard part_of(std::int32_t shard);
+    static RowExtent within(const PartOfShard& part, RowExtent extent) noexcept;
 
     std::vector<Part> parts_;
 };

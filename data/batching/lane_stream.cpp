@@ -48,6 +48,13 @@ Window::Window(WindowPlan plan, RowStore& store) : plan_(std::move(plan)) {
                           {tokens_.data() + first_[order[begin]], stop - head.first_token});
         begin = end;
     }
+    spans_of_.resize(order.size());
+    for (const std::size_t i : order) {
+        if (!plan_.rows[i].has_gaps()) continue;
+        spans_of_[i].begin = spans_.size();
+        store.read_spans(plan_.rows[i], spans_);
+        spans_of_[i].end = spans_.size();
+    }
 }
 
 std::span<const RowExtent> Window::rows(std::size_t batch) const noexcept {
@@ -57,6 +64,11 @@ std::span<const RowExtent> Window::rows(std::size_t batch) const noexcept {
 
 std::span<const std::int32_t> Window::tokens(std::size_t row) const noexcept {
     return {tokens_.data() + first_[row], tokens_of(plan_.rows[row])};
+}
+
+std::span<const LabelSpan> Window::spans(std::size_t row) const noexcept {
+    return std::span(spans_).subspan(spans_of_[row].begin,
+                                     spans_of_[row].end - spans_of_[row].begin);
 }
 
 LaneStream::LaneStream(LanePlanner planner, RowStore& store)

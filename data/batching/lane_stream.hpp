@@ -20,11 +20,18 @@ public:
     std::span<const RowExtent> rows(std::size_t batch) const noexcept;
     // Returns source and label of plan().rows[row], in this order.
     std::span<const std::int32_t> tokens(std::size_t row) const noexcept;
+    // Returns the spans of plan().rows[row] that have labels if it has gaps between them.
+    std::span<const LabelSpan> spans(std::size_t row) const noexcept;
 
 private:
     WindowPlan plan_;
     std::vector<std::int32_t> tokens_;
     std::vector<std::size_t> first_;  // index of each row's first token in tokens_
+    struct Range {
+        std::size_t begin = 0, end = 0;
+    };
+    std::vector<LabelSpan> spans_;
+    std::vector<Range> spans_of_;  // each row's spans in spans_
 };
 
 // Refers to a micro-batch that can be built. It is empty if the lane has no rows left.

@@ -102,9 +102,10 @@ Outcome read(const Column& column, std::uint64_t first, std::span<T> out) {
     return read_part(column, &start, &count, out);
 }
 
-Outcome read_pairs(const Column& column, std::uint64_t first_row, std::span<std::int32_t> out) {
+Outcome read_rows(const Column& column, std::uint64_t first_row, std::span<std::int32_t> out) {
     if (out.empty()) return Outcome::done;
-    const std::array<hsize_t, 2> start{first_row, 0}, count{out.size() / 2, 2};
+    const std::array<hsize_t, 2> start{first_row, 0},
+        count{out.size() / column.width, column.width};
     return read_part(column, start.data(), count.data(), out);
 }
 

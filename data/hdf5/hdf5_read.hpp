@@ -33,8 +33,8 @@ enum class Outcome {
 // Reads elements from `first` on. T is int32, uint32, uint64 or uint8.
 template <class T>
 Outcome read(const Column& column, std::uint64_t first, std::span<T> out);
-// Reads whole rows of a column of pairs, from `first_row` on, in the same way.
-Outcome read_pairs(const Column& column, std::uint64_t first_row, std::span<std::int32_t> out);
+// Reads whole rows of a column with a width of more than 1, from `first_row` on, in the same way.
+Outcome read_rows(const Column& column, std::uint64_t first_row, std::span<std::int32_t> out);
 // Returns the reason of an outcome that is not done, for a message.
 std::string reason_of(Outcome outcome, const Hdf5Section& section);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "data/prepare/prepare.hpp"
 #include "data/prepare/tokenizer_building.hpp"
 #include "data/text/text_chunks.hpp"
 #include "data/tokenizers/tokenizer_file.hpp"
@@ -20,7 +21,9 @@ namespace fs = std::filesystem;
 
 void build_dict(const PrepareOptions& options, Log& log) {
     const std::string path = options.tokenizer.dict_file;
+    PrepareOptions building = options;
     (void)ChunkReader(options.inputs, options.read.format);  // refuses files that cannot be read
+    find_json_texts(building);
     const fs::path folder = fs::path(path).parent_path();
     if (!folder.empty()) make_folders(folder);
     const OutputClaim claim("--dict-file", path);
@@ -28,7 +31,6 @@ void build_dict(const PrepareOptions& options, Log& log) {
         throw Error(ErrorKind::config,
                     "--dict-file " + path + ": exists; --overwrite true builds it anew");
     }
-    PrepareOptions building = options;
     building.tokenizer.dict_file.clear();
     const int threads = options.threads > 0
                             ? options.threads

@@ -29,7 +29,26 @@ std::string labels_of(ShardStore& store, const RowExtent& extent, const Tokenize
     std::string labels;
     for (const std::string& label : store.read_references(extent))
         labels += (labels.empty() ? "" : "|") + label;
-    return labels.empty() ? tokenizer.decode(target) : labels;
+    return labels.empty() ? decode_with_control(tokenizer, target) : labels;
+}
+
+// Shows the answers of a conversation, and between them what was said to the assistant.
+void write_conversation(std::ostream& out, ShardStore& store, const RowExtent& extent,
+                        const Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
+    std::vector<LabelSpan> spans;
+    store.read_spans(extent, spans);
+    std::size_t done = 0;
+    const auto write = [&](const char* indent, std::int32_t until) {
+        const auto end = static_cast<std::size_t>(until);
+        out << indent
+            << printable_lines(decode_with_control(tokenizer, tokens.subspan(done, end - done)))
+            << '\n';
+        done = end;
+    };
+    for (const LabelSpan& span : spans) {
+        if (span.begin > 0) write("", span.begin);
+        write("   ", span.end);
+    }
 }
 
 bool has_unknown(std::span<const std::int32_t> ids, const Tokenizer& tokenizer) {
@@ -54,9 +73,14 @@ void display(const DisplayOptions& options, std::ostream& out, std::ostream& not
         const std::span<const std::int32_t> all(tokens);
         const auto source = static_cast<std::size_t>(extent.source);
         unknown = unknown || has_unknown(all.first(source), *tokenizer);
-        const std::string labels = labels_of(store, extent, *tokenizer, all.subspan(source));
         out << "- - - " << printable(split.name) << " " << row << " - - -\n";
-        if (source > 0) out << printable_lines(tokenizer->decode(all.first(source))) << '\n';
+        if (extent.has_gaps()) {
+            write_conversation(out, store, extent, *tokenizer, all);
+            continue;
+        }
+        const std::string labels = labels_of(store, extent, *tokenizer, all.subspan(source));
+        if (source > 0)
+            out << printable_lines(decode_with_control(*tokenizer, all.first(source))) << '\n';
         out << "   " << printable_lines(labels) << '\n';
     }
     out << printable(split.name) << ": " << shown << " of " << split.rows << " rows\n";

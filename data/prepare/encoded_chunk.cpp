@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "data/prepare/talk_rows.hpp"
-#include "data/text/plain_text.hpp"
+#include "data/text/json_texts.hpp"
 #include "data/tokenizers/written_words.hpp"
 #include "runtime/core/philox.hpp"
 
@@ -65,8 +65,11 @@ public:
                                " turns; mark where episodes end, or set --history-size");
         EncodedRow row{.source_begin = context_begin(),
                        .source_end = out_.ids.size(),
-                       .before_source = tokenizer_.text_begin()};
-        const bool is_empty = row.source_begin == row.source_end && !row.before_source;
+                       .before_source = tokenizer_.text_begin(),
+                       .after_source = tokenizer_.text_end(),
+                       .before_target = tokenizer_.label_begin()};
+        const bool is_empty =
+            row.source_begin == row.source_end && !row.before_source && !row.after_source;
         if (is_empty && !tokenizer_.special().empty_context())
             throw_bad_text(source_line,
                            "a context without text, and this tokenizer has no token that begins a "
@@ -146,8 +149,8 @@ EncodedText encode_documents(const TextChunk& chunk, const Tokenizer& tokenizer,
                              const ReadOptions& options) {
     EncodedText out;
     out.file_bytes = chunk.file_bytes;
-    read_plain_text(
-        chunk, options.documents, out.warnings,
+    read_documents(
+        chunk, options, out.warnings,
         [&](std::string_view text) { tokenizer.encode(text, out.ids); },
         [&] { out.document_ends.push_back(out.ids.size()); });
     out.tokens.add(out.ids, tokenizer.special().unk);

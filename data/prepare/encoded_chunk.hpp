@@ -21,16 +21,21 @@ enum class TargetEnd { added, included };
 // once.
 struct EncodedRow {
     std::size_t source_begin = 0, source_end = 0;
-    std::optional<std::int32_t> before_source = {};  // a token that the source begins with
+    // Tokens that the source begins and ends with, and that the target begins with.
+    std::optional<std::int32_t> before_source = {}, after_source = {}, before_target = {};
     std::size_t target_begin = 0, target_end = 0;
     std::size_t references_begin = 0, references_end = 0;
     TargetEnd end = TargetEnd::added;
+    // The answers of a conversation that is one row, counted from the first token of the source. If
+    // there are none, all tokens of the target have labels.
+    std::size_t spans_begin = 0, spans_end = 0;
 };
 
 // Holds an encoded chunk of dialogues.
 struct EncodedChunk {
     std::vector<std::int32_t> ids;
     std::vector<EncodedRow> rows;
+    std::vector<LabelSpan> spans;
     std::vector<std::string> references;
     TextTokens tokens;
     Warnings warnings;
@@ -51,6 +56,7 @@ struct EncodeSettings {
     ReadOptions read;
     std::uint64_t seed = 1;
     enum class References { none, kept } references = References::none;
+    TalkRows talk_rows = TalkRows::turns;
     const ChatFormat* chat = nullptr;  // how the tokenizer's model reads messages, if it says so
 };
 

@@ -97,6 +97,8 @@ private:
         };
         side("source", split_.source_tokens, split_.longest_source);
         side("target", split_.target_tokens, split_.longest_target);
+        if (split_.label_tokens)
+            all_.out << "  labels: " << *split_.label_tokens << " tokens of the targets\n";
         if (split_.texts.all > 0)
             all_.out << "  text: " << split_.texts.all << " tokens, " << unknown_text(split_.texts)
                      << '\n';
@@ -129,6 +131,7 @@ private:
                 target_.add(static_cast<std::uint32_t>(extent.label));
                 source_tokens_ += static_cast<std::uint64_t>(extent.source);
                 target_tokens_ += static_cast<std::uint64_t>(extent.label);
+                label_tokens_ += static_cast<std::uint64_t>(extent.label - extent.unlabelled);
                 longest_source_ = std::max<std::int64_t>(longest_source_, extent.source);
                 longest_target_ = std::max<std::int64_t>(longest_target_, extent.label);
             }
@@ -138,6 +141,7 @@ private:
     void compare_counts() const {
         compare("source_tokens", split_.source_tokens, source_tokens_);
         compare("target_tokens", split_.target_tokens, target_tokens_);
+        compare("label_tokens", split_.labels(), label_tokens_);
         compare("longest_source", split_.longest_source, longest_source_);
         compare("longest_target", split_.longest_target, longest_target_);
     }
@@ -178,6 +182,13 @@ private:
         all_.out << "  row " << extent.row << '\n';
         if (source > 0) all_.out << "    source: " << decoded(all.first(source)) << '\n';
         all_.out << "    target: " << decoded(all.subspan(source)) << '\n';
+        std::vector<LabelSpan> spans;
+        if (extent.has_gaps()) reader.read_spans(extent, spans);
+        for (const LabelSpan& span : spans)
+            all_.out << "    label: "
+                     << decoded(all.subspan(static_cast<std::size_t>(span.begin),
+                                            static_cast<std::size_t>(span.end - span.begin)))
+                     << '\n';
         for (const std::string& label : reader.read_references(local))
             all_.out << "    label as written: " << one_line(label) << '\n';
     }
@@ -189,7 +200,7 @@ private:
     const Inspection& all_;
     const SplitInfo& split_;
     LengthHistogram source_, target_;
-    std::uint64_t source_tokens_ = 0, target_tokens_ = 0;
+    std::uint64_t source_tokens_ = 0, target_tokens_ = 0, label_tokens_ = 0;
     std::int64_t longest_source_ = 0, longest_target_ = 0;
 };
 

@@ -19,6 +19,7 @@ std::string_view name(TextFormat format) noexcept {
         case TextFormat::messages:
             return "messages";
         case TextFormat::text:
+        case TextFormat::json_texts:
             return "text";
     }
     return "unknown";
@@ -64,14 +65,19 @@ std::string options_record(const PrepareOptions& options, const UnitSplit* units
                                    {"valid", options.valid},      {"test", options.test},
                                    {"shards", options.shards},    {"seed", options.seed}};
     if (units != nullptr) json["held_out"] = held_out_record(options, *units);
-    if (read.format == TextFormat::text) {
+    if (holds_documents(read.format)) {
         json["block_size"] = options.block_size;
-        json["documents"] = read.documents == Documents::file ? "file" : "blank_line";
+        json["documents"] = read.format == TextFormat::json_texts ? "json_text"
+                            : read.documents == Documents::file   ? "file"
+                                                                  : "blank_line";
     } else {
         json["history_size"] = read.history_size;
         json["delimiter"] = read.delimiter;
     }
     if (read.format == TextFormat::jsonl) json["label_turns"] = name(read.label_turns);
+    if (read.format == TextFormat::messages && options.talk_rows == TalkRows::turns)
+        json["row_of"] = "turn";
+    if (!options.date.empty()) json["date"] = options.date;
     if (!tokenizer.dict_file.empty()) json["dict_file"] = tokenizer.dict_file;
     if (tokenizer.kind == TokenizerKind::re) {
         json["dict_lower"] = tokenizer.dictionary.letter_case == LetterCase::lower;

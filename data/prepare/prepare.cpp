@@ -2,6 +2,7 @@
 #include "data/prepare/prepare.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
@@ -12,12 +13,14 @@
 #include "data/prepare/tokenizer_building.hpp"
 #include "data/splits/equal_files.hpp"
 #include "data/storage/dataset_info.hpp"
+#include "data/text/json_texts.hpp"
 #include "data/text/read_progress.hpp"
 #include "data/tokenizers/chat_format.hpp"
 #include "data/tokenizers/dict_file.hpp"
 #include "data/tokenizers/unknown_words.hpp"
 #include "data/writing/output_directory.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/files/hash.hpp"
 #include "runtime/files/output_claim.hpp"
@@ -56,6 +59,25 @@ void check_held_out(const PrepareOptions& options) {
             "left for training");
 }
 
+// Without a day there is no strftime_now, so that today's never gets into a shard.
+std::optional<jinja::Date> day_of(const PrepareOptions& options) {
+    const std::string& text = options.date;
+    if (text.empty()) return std::nullopt;
+    const bool formed = text.size() == 10 && text[4] == '-' && text[7] == '-' &&
+                        text.find_first_not_of("0123456789-") == std::string::npos &&
+                        std::count(text.begin(), text.end(), '-') == 2;
+    const auto number = [&](std::size_t at, std::size_t count) {
+        return formed ? std::stoi(text.substr(at, count)) : 0;
+    };
+    const jinja::Date day{number(0, 4), number(5, 2), number(8, 2)};
+    using namespace std::chrono;
+    const year_month_day known{year(day.year), month(static_cast<unsigned>(day.month)),
+                               std::chrono::day(static_cast<unsigned>(day.day))};
+    if (!formed || !known.ok() || day.year < 1)
+        refuse("--date " + shown(text) + ": is no day; write it as 2024-07-26");
+    return day;
+}
+
 void check_options(const PrepareOptions& options) {
     const bool evaluates = !options.valid.empty() || !options.test.empty();
     check_held_out(options);
@@ -71,6 +93,7 @@ void check_options(const PrepareOptions& options) {
         refuse("--block-size " + std::to_string(options.block_size) + ": must be at least 2");
     if (options.tokenizer.sample_sentences < 1)
         refuse("--sentencepiece-sample: must be at least 1");
+    (void)day_of(options);
 }
 
 int thread_count(const PrepareOptions& options) {
@@ -85,6 +108,7 @@ struct Run {
     const Tokenizer& tokenizer;
     const UnitSplit* units;  // null if no text is held out
     DatasetKind kind;
+    Labels labels;  // of the training split
     std::string directory;
     Hdf5Output& index;
     Warnings& warnings;
@@ -141,7 +165,8 @@ SplitDescription description_of(const Run& run, SplitPart part) {
             .shards = training ? run.options.shards : 1,
             .tokenizer = std::string(run.tokenizer.name()),
             .dictionary_hash = hex(run.tokenizer.hash()),
-            .references = references ? References::kept : References::none};
+            .references = references ? References::kept : References::none,
+            .labels = training ? run.labels : Labels::of_target};
 }
 
 // Throws a data error if a split has no rows.
@@ -175,7 +200,9 @@ void write_splits(const Run& run, const SplitFiles& given, std::vector<SplitInfo
         .read = run.options.read,
         .seed = run.options.seed,
         .block_size = run.options.block_size,
-        .threads = run.threads};
+        .threads = run.threads,
+        .date = day_of(run.options),
+        .talk_rows = run.labels == Labels::in_spans ? TalkRows::conversations : TalkRows::turns};
     encode_splits(job, run.tokenizer, by_part, run.warnings, run.log);
     require_rows(run, given, writers);
     for (SplitWriter& writer : writers) splits.push_back(writer.close());
@@ -199,18 +226,29 @@ void warn_of_empty_shards(const SplitInfo& train, Log& log) {
                  " shards; use fewer --shards");
 }
 
+// Rows with several answers are for models without an encoder.
+Labels labels_of(const PrepareOptions& options, const Tokenizer& tokenizer) {
+    const bool whole = options.read.format == TextFormat::messages && !options.inputs.empty() &&
+                       options.talk_rows == TalkRows::conversations && !tokenizer.special().start &&
+                       ChatFormat::of(tokenizer).has_value();
+    return whole ? Labels::in_spans : Labels::of_target;
+}
+
 // Mistakes of a template show here first.
 void tell_label_shares(const std::vector<SplitInfo>& splits, const ReadOptions& read, Log& log) {
-    log.info(
-        "the chat template of the tokenizer writes the conversations; each turn of the "
-        "assistant is a row");
+    const bool whole = splits.front().label_tokens.has_value();
+    log.info(std::string("the chat template of the tokenizer writes the conversations; ") +
+             (whole
+                  ? "in train each is a row as far as the template keeps earlier turns, elsewhere "
+                    "each turn of the assistant is a row"
+                  : "each turn of the assistant is a row"));
     if (read.history_size > 0 || read.delimiter != ReadOptions{}.delimiter)
         log.info(
             "warning: --history-size and --delimiter do not count where a chat template "
             "writes the conversations");
     for (const SplitInfo& split : splits) {
-        const auto labels = static_cast<double>(split.target_tokens);
-        const auto all = labels + static_cast<double>(split.source_tokens);
+        const auto labels = static_cast<double>(split.labels());
+        const auto all = static_cast<double>(split.target_tokens + split.source_tokens);
         log.info(split.name + ": " + one_decimal(100 * labels / all) +
                  " % of the tokens have a label");
     }
@@ -224,7 +262,7 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     const auto tokenizer =
         build_tokenizer(options, {.units = units}, threads, directory, told_later, log);
     tokenizer->save(directory);
-    const bool text = options.read.format == TextFormat::text;
+    const bool text = holds_documents(options.read.format);
     DatasetInfo info{.kind = text ? DatasetKind::language_model : DatasetKind::dialogue,
                      .tokenizer = std::string(tokenizer->name()),
                      .vocabulary = tokenizer->size(),
@@ -234,9 +272,11 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
                      .splits = {},
                      .options = options_record(options, units)};
     Hdf5Output index(directory + "/" + format::index_file);
-    index.attribute(format::version, format_version);
+    const Labels labels = labels_of(options, *tokenizer);
+    index.attribute(format::version, labels == Labels::in_spans ? spans_version : format_version);
     index.attribute(format::dictionary_hash, info.dictionary_hash);
-    const Run run{options, threads, *tokenizer, units, info.kind, directory, index, warnings, log};
+    const Run run{options, threads,   *tokenizer, units,    info.kind,
+                  labels,  directory, index,      warnings, log};
     for (const SplitFiles& files : given) write_splits(run, files, info.splits);
     warnings.write(log);
     order_splits(info.splits);
@@ -248,8 +288,10 @@ DatasetInfo write_dataset(const PrepareOptions& options, const std::vector<Split
     warn_of_empty_shards(info.splits.front(), log);
     for (const SplitInfo& split : info.splits)
         warn_of_unknown(split.name, split.texts, *tokenizer, options.tokenizer.dict_file, log);
-    if (options.read.format == TextFormat::messages && ChatFormat::of(*tokenizer))
-        tell_label_shares(info.splits, options.read, log);
+    const bool chat = options.read.format == TextFormat::messages && ChatFormat::of(*tokenizer);
+    if (chat) tell_label_shares(info.splits, options.read, log);
+    if (!chat && !options.date.empty())
+        log.info("warning: --date does not count: the tokenizer has no chat template");
     index.close();
     info.index_xxh3 = hex(hash_file(directory + "/" + format::index_file));
     write_dataset_info(directory, info);
@@ -267,6 +309,16 @@ void tell(const PrepareReport& report, const std::string& out, Log& log) {
 
 }  // namespace
 
+void find_json_texts(PrepareOptions& options) {
+    const bool may_be = options.read.format == TextFormat::text ||
+                        options.read.format == TextFormat::messages ||
+                        options.read.format == TextFormat::jsonl;
+    std::vector<std::string> files = options.inputs;
+    for (const auto* more : {&options.valid, &options.test})
+        files.insert(files.end(), more->begin(), more->end());
+    if (may_be && hold_json_texts(files)) options.read.format = TextFormat::json_texts;
+}
+
 PrepareReport prepare(const PrepareOptions& given, Log& log) {
     const auto begin = Clock::now();
     check_options(given);
@@ -274,6 +326,9 @@ PrepareReport prepare(const PrepareOptions& given, Log& log) {
     options.tokenizer = with_kept_tokenizer(given.tokenizer, log);
     const bool parlais = options.tokenizer.kind == TokenizerKind::re ||
                          options.tokenizer.kind == TokenizerKind::sentencepiece;
+    find_json_texts(options);
+    if (options.read.format == TextFormat::json_texts)
+        log.info("each {\"text\": ...} of the files is a document");
     options.read.texts = parlais ? Texts::parlais : Texts::as_written;
     // The names are checked before any work, so that a wrong one is reported at once.
     const std::vector<SplitFiles> given_files = files_of(options);

@@ -23,7 +23,9 @@ struct PrepareOptions {
     int shards = 1;                  // number of files of the training split
     std::int64_t block_size = 1024;  // text only: tokens per row
     Existing existing = Existing::refuse;
-    int threads = 0;         // 0: all cores
+    int threads = 0;   // 0: all cores
+    std::string date;  // "2024-07-26", the day that chat templates print; empty: none
+    TalkRows talk_rows = TalkRows::conversations;  // of the training split, with a chat template
     std::uint64_t seed = 1;  // determines which of several alternative labels is trained
 };
 

@@ -24,15 +24,20 @@ public:
             if (row.before_source) source_.push_back(*row.before_source);
             const auto source = ids.subspan(row.source_begin, row.source_end - row.source_begin);
             source_.insert(source_.end(), source.begin(), source.end());
+            if (row.after_source) source_.push_back(*row.after_source);
+            spans_.assign(chunk.spans.begin() + static_cast<std::ptrdiff_t>(row.spans_begin),
+                          chunk.spans.begin() + static_cast<std::ptrdiff_t>(row.spans_end));
             // Attention over an empty context is undefined.
             if (source_.empty() && empty_context_) source_.push_back(*empty_context_);
-            target_.assign(ids.begin() + static_cast<std::ptrdiff_t>(row.target_begin),
-                           ids.begin() + static_cast<std::ptrdiff_t>(row.target_end));
+            target_.clear();
+            if (row.before_target) target_.push_back(*row.before_target);
+            const auto target = ids.subspan(row.target_begin, row.target_end - row.target_begin);
+            target_.insert(target_.end(), target.begin(), target.end());
             if (row.end == TargetEnd::added) target_.push_back(end_);
             references_.assign(
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_begin),
                 chunk.references.begin() + static_cast<std::ptrdiff_t>(row.references_end));
-            writer_.add(source_, target_, references_);
+            writer_.add(source_, target_, references_, spans_);
         }
     }
     void interrupt() {}  // an episode is never interrupted
@@ -43,6 +48,7 @@ private:
     const std::optional<std::int32_t> empty_context_;
     std::vector<std::int32_t> source_, target_;
     std::vector<std::string_view> references_;
+    std::vector<LabelSpan> spans_;
 };
 
 // Cuts documents into blocks. Every token is in exactly one block, and a block never spans
@@ -179,7 +185,7 @@ void run(const SplitJob& job, const SplitWriters& writers, const SpecialTokens& 
 
 void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitWriters& writers,
                    Warnings& warnings, Log& log) {
-    if (job.read.format == TextFormat::text) {
+    if (holds_documents(job.read.format)) {
         run<DocumentBlocks, EncodedText>(
             job, writers, tokenizer.special(),
             [&](const SplitText& t) { return encode_documents(t.text, tokenizer, job.read); },
@@ -188,7 +194,7 @@ void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitW
     }
     using Kept = EncodeSettings::References;
     std::optional<ChatFormat> chat;
-    if (job.read.format == TextFormat::messages) chat = ChatFormat::of(tokenizer);
+    if (job.read.format == TextFormat::messages) chat = ChatFormat::of(tokenizer, job.date);
     run<DialogueRows, EncodedChunk>(
         job, writers, tokenizer.special(),
         [&](const SplitText& t) {
@@ -196,6 +202,7 @@ void encode_splits(const SplitJob& job, const Tokenizer& tokenizer, const SplitW
                 .read = job.read,
                 .seed = job.seed,
                 .references = t.part == SplitPart::train ? Kept::none : Kept::kept,
+                .talk_rows = t.part == SplitPart::train ? job.talk_rows : TalkRows::turns,
                 .chat = chat ? &*chat : nullptr};
             return encode_dialogues(t.text, tokenizer, settings);
         },

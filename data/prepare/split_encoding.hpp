@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "data/prepare/encoded_chunk.hpp"
 #include "data/splits/divided_text.hpp"
@@ -17,6 +18,8 @@ struct SplitJob {
     std::uint64_t seed = 1;       // dialogues: chooses among several labels
     std::int64_t block_size = 0;  // text only
     int threads = 1;
+    std::optional<jinja::Date> date = std::nullopt;  // that chat templates print
+    TalkRows talk_rows = TalkRows::turns;            // of the training split
 };
 
 // Holds the writer of each split by its SplitPart; null if the files give no such split.

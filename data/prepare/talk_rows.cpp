@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "data/text/conversation_shapes.hpp"
 #include "data/text/json_lines.hpp"
@@ -70,15 +73,21 @@ public:
         const Line talk = as_messages(given, out_.warnings, source_line);
         check_messages(talk, source_line);
         out_.warnings.count_conversation();
-        std::size_t rows = 0;
+        warn_of_order(talk, source_line);
+        std::vector<std::size_t> turns;
         for (std::size_t i = 0; i < talk["messages"].size(); ++i) {
             warn_of_role(talk["messages"][i]["role"].get_ref<const std::string&>(), source_line);
             warn_of_content(talk["messages"][i], source_line);
             if (!is_label(talk["messages"][i], source_line)) continue;
-            add_turn(talk, i, source_line);
-            ++rows;
+            warn_of_silence(talk["messages"][i], source_line);
+            turns.push_back(i);
         }
-        if (rows == 0) out_.warnings.add("# have no answer and give no row", source_line);
+        const std::size_t before = out_.rows.size();
+        text_bytes_ = 0;
+        if (!add_conversation(talk, turns))
+            for (const std::size_t turn : turns) add_turn(talk, turn, source_line);
+        if (out_.rows.size() == before)
+            out_.warnings.add("# have no answer and give no row", source_line);
     }
 
 private:
@@ -103,51 +112,113 @@ private:
             "contents that are no texts are given to the chat template as they are; look at a row",
             source_line);
     }
-    void add_turn(const Line& talk, std::size_t number, const SourceLine& source_line) {
-        if (says_nothing(talk["messages"][number]))
+    void warn_of_silence(const Line& message, const SourceLine& source_line) {
+        if (says_nothing(message))
             out_.warnings.add(
                 "a message of the assistant has no words; its label is only the end of the turn",
                 source_line);
+    }
+    // What the template makes of these is its own affair.
+    void warn_of_order(const Line& talk, const SourceLine& source_line) {
+        std::string_view last;
+        for (const Line& message : talk["messages"]) {
+            const std::string_view role = message["role"].get_ref<const std::string&>();
+            if (role == last && (role == "user" || role == "assistant")) {
+                out_.warnings.add("# have two messages of the same role in a row", source_line);
+                return;
+            }
+            last = role;
+        }
+    }
+    // Tells whether nobody but the system has spoken before the message.
+    static bool begins_talk(const Line& talk, std::size_t number) {
+        for (std::size_t i = 0; i < number; ++i)
+            if (talk["messages"][i]["role"] != "system" &&
+                talk["messages"][i]["role"] != "developer")
+                return false;
+        return true;
+    }
+    // Adds the conversation as one row. What is wrong with it, its turns tell.
+    bool add_conversation(const Line& talk, std::span<const std::size_t> turns) {
+        if (settings_.talk_rows != TalkRows::conversations || turns.size() < 2) return false;
+        std::optional<SpokenTalk> spoken;
+        try {
+            spoken = settings_.chat->conversation(talk, turns);
+        } catch (const Error&) {
+            return false;
+        }
+        if (!spoken || spoken->turns.front().begin == 0) return false;
+        const std::span<const std::int32_t> ids = spoken->ids;
+        const auto begin = static_cast<std::size_t>(spoken->turns.front().begin);
+        for (const LabelSpan& turn : spoken->turns)
+            out_.tokens.add(ids.subspan(static_cast<std::size_t>(turn.begin),
+                                        static_cast<std::size_t>(turn.end - turn.begin)),
+                            tokenizer_.special().unk);
+        append_row(ids.first(begin), ids.subspan(begin), TargetEnd::included);
+        out_.rows.back().spans_begin = out_.spans.size();
+        out_.spans.insert(out_.spans.end(), spoken->turns.begin(), spoken->turns.end());
+        out_.rows.back().spans_end = out_.spans.size();
+        return true;
+    }
+    void add_turn(const Line& talk, std::size_t number, const SourceLine& source_line) {
         try {
             const SpokenTurn turn = settings_.chat->turn(talk, number);
+            require_bounded(text_bytes_ += turn.text_bytes);
             add_row(turn.context, turn.label, TargetEnd::included);
         } catch (const Error& error) {
+            if (begins_talk(talk, number) && talk["messages"].size() > number + 1) {
+                out_.warnings.add(
+                    "# begin with the assistant, and the chat template writes nothing that leads "
+                    "to it: this message has no label",
+                    source_line);
+                return;
+            }
             throw_bad_text(source_line,
                            "message " + std::to_string(number + 1) + ": " + error.what());
         }
     }
     void add_pair(const Line& line, const SourceLine& source_line) {
         refuse_nul(line, source_line);
+        out_.warnings.note_form(R"({"prompt": ..., "completion": ...})", source_line);
         out_.warnings.add(
             "\"prompt\" and \"completion\" are read as they are, without the chat template",
             source_line);
         std::vector<std::int32_t> context, label;
-        if (const auto& begin = tokenizer_.special().begin) context.push_back(*begin);
+        const SpecialTokens& special = tokenizer_.special();
+        const auto begin = special.start ? tokenizer_.text_begin() : special.begin;
+        if (begin) context.push_back(*begin);
+        if (const auto first = tokenizer_.label_begin()) label.push_back(*first);
         tokenizer_.encode(line["prompt"].get_ref<const std::string&>(), context);
+        if (const auto end = tokenizer_.text_end()) context.push_back(*end);
         tokenizer_.encode(line["completion"].get_ref<const std::string&>(), label);
         if (context.empty())
             throw_bad_text(source_line, "a \"prompt\" without text; give each completion one");
         add_row(context, label, TargetEnd::added);
     }
-    void add_row(const std::vector<std::int32_t>& context, const std::vector<std::int32_t>& label,
+    void add_row(std::span<const std::int32_t> context, std::span<const std::int32_t> label,
                  TargetEnd end) {
+        append_row(context, label, end);
+        if (settings_.references == EncodeSettings::References::kept)
+            out_.references.push_back(tokenizer_.decode(label));
+        out_.rows.back().references_end = out_.references.size();
+        out_.tokens.add(label, tokenizer_.special().unk);
+    }
+    void append_row(std::span<const std::int32_t> context, std::span<const std::int32_t> label,
+                    TargetEnd end) {
         EncodedRow row{.source_begin = out_.ids.size()};
         out_.ids.insert(out_.ids.end(), context.begin(), context.end());
         row.source_end = row.target_begin = out_.ids.size();
         out_.ids.insert(out_.ids.end(), label.begin(), label.end());
         row.target_end = out_.ids.size();
-        row.references_begin = out_.references.size();
-        if (settings_.references == EncodeSettings::References::kept)
-            out_.references.push_back(tokenizer_.decode(label));
-        row.references_end = out_.references.size();
+        row.references_begin = row.references_end = out_.references.size();
         row.end = end;
-        out_.tokens.add(label, tokenizer_.special().unk);
         out_.rows.push_back(row);
     }
 
     const Tokenizer& tokenizer_;
     const EncodeSettings& settings_;
     EncodedChunk& out_;
+    std::size_t text_bytes_ = 0;  // that the turns of the conversation were given
 };
 
 }  // namespace

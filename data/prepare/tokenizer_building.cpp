@@ -6,7 +6,7 @@
 
 #include "data/prepare/ordered_pipeline.hpp"
 #include "data/text/fields.hpp"
-#include "data/text/plain_text.hpp"
+#include "data/text/json_texts.hpp"
 #include "data/text/read_progress.hpp"
 #include "data/tokenizer_training/new_tokenizer.hpp"
 #include "data/tokenizer_training/text_counts.hpp"
@@ -67,10 +67,8 @@ struct TrainingText {
 
 private:
     void for_each_text(const TextChunk& chunk, Warnings& found, const TextFunction& text) const {
-        if (options.read.format == TextFormat::text) {
-            read_plain_text(chunk, options.read.documents, found, text, [] {});
-            return;
-        }
+        if (holds_documents(options.read.format))
+            return read_documents(chunk, options.read, found, text, [] {});
         TextsOfTurns sink(text);
         read_turns(chunk, options.read, found, sink);
     }
@@ -162,7 +160,7 @@ std::vector<TokenCount> counted(const TrainingText& training, const std::string&
             progress.add(read.file_bytes);
         });
     progress.finish();
-    if (training.options.read.format != TextFormat::text)
+    if (!holds_documents(training.options.read.format))
         counters.front().add(training.options.read.delimiter);
     std::vector<TokenCounts*> tables;
     for (Counter& counter : counters) tables.push_back(&counter.counts());

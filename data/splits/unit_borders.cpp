@@ -29,6 +29,8 @@ std::string_view unit_name(const ReadOptions& read) noexcept {
             return "episodes";
         case TextFormat::text:
             return read.documents == Documents::file ? "stretches of text" : "documents";
+        case TextFormat::json_texts:
+            return "documents";
         default:
             return "conversations";
     }
@@ -66,7 +68,7 @@ bool UnitBorders::begins_unit(std::string_view line, std::uint64_t offset) {
             return !continues_numbers(stripped(line));
         case TextFormat::text:
             break;
-        default:  // one line is one conversation
+        default:  // one line is one conversation or document
             return !stripped(line).empty();
     }
     const bool was_open =

@@ -35,15 +35,17 @@ Json to_json(const ShardInfo& shard) {
 Json to_json(const SplitInfo& split) {
     Json shards = Json::array();
     for (const ShardInfo& shard : split.shards) shards.push_back(to_json(shard));
-    return {{"name", split.name},
-            {"rows", split.rows},
-            {"source_tokens", split.source_tokens},
-            {"target_tokens", split.target_tokens},
-            {"longest_source", split.longest_source},
-            {"longest_target", split.longest_target},
-            {"text_tokens", split.texts.all},
-            {"unknown_tokens", split.texts.unknown},
-            {"shards", std::move(shards)}};
+    Json json{{"name", split.name},
+              {"rows", split.rows},
+              {"source_tokens", split.source_tokens},
+              {"target_tokens", split.target_tokens}};
+    if (split.label_tokens) json["label_tokens"] = *split.label_tokens;
+    json["longest_source"] = split.longest_source;
+    json["longest_target"] = split.longest_target;
+    json["text_tokens"] = split.texts.all;
+    json["unknown_tokens"] = split.texts.unknown;
+    json["shards"] = std::move(shards);
+    return json;
 }
 
 // A name from elsewhere must not lead out of the folder.
@@ -81,10 +83,13 @@ SplitInfo split_of(const Object& json) {
         .rows = json.count("rows", max_rows),
         .source_tokens = json.count("source_tokens", max_tokens),
         .target_tokens = json.count("target_tokens", max_tokens),
+        .label_tokens = std::nullopt,
         .longest_source = json.whole<std::int64_t>("longest_source", {0, longest}),
         .longest_target = json.whole<std::int64_t>("longest_target", {0, longest}),
         .texts = {.all = count_if_any("text_tokens"), .unknown = count_if_any("unknown_tokens")},
         .shards = {}};
+    if (json.has("label_tokens"))
+        split.label_tokens = json.count("label_tokens", split.target_tokens);
     std::uint64_t rows = 0;
     for (const Object& shard : json.objects("shards")) {
         split.shards.push_back(shard_of(shard));
@@ -117,6 +122,12 @@ DatasetInfo info_of(const Object& json) {
     return info;
 }
 
+int version_of(const DatasetInfo& info) {
+    int version = format_version;
+    for (const SplitInfo& split : info.splits) version = std::max(version, split.version());
+    return version;
+}
+
 }  // namespace
 
 const SplitInfo* DatasetInfo::find(std::string_view split) const noexcept {
@@ -132,16 +143,20 @@ DatasetInfo read_dataset_info(const std::string& directory) {
     const JsonOrigin origin{path, restore_remedy};
     const Object object(json, origin);
     const auto version = object.count(format::version);
-    if (version == format_version) return info_of(object);
-    throw Error(ErrorKind::data, path + ": format version " + std::to_string(version) +
-                                     ", but this program reads version " +
-                                     std::to_string(format_version) + "; prepare the data again");
+    if (version != format_version && version != spans_version)
+        throw Error(ErrorKind::data, path + ": format version " + std::to_string(version) +
+                                         ", but this program reads versions 1 and 2; prepare the "
+                                         "data again");
+    DatasetInfo info = info_of(object);
+    if (version_of(info) != static_cast<int>(version))
+        object.refuse(format::version, "2 if a split has \"label_tokens\", otherwise 1");
+    return info;
 }
 
 void write_dataset_info(const std::string& directory, const DatasetInfo& info) {
     Json splits = Json::array();
     for (const SplitInfo& split : info.splits) splits.push_back(to_json(split));
-    Json json = {{format::version, format_version},
+    Json json = {{format::version, version_of(info)},
                  {"kind", name(info.kind)},
                  {"tokenizer", info.tokenizer},
                  {"vocabulary", info.vocabulary},

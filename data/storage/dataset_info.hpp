@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,14 @@ struct ShardInfo {
 struct SplitInfo {
     std::string name;
     std::uint64_t rows = 0, source_tokens = 0, target_tokens = 0;
+    // Only if the rows have spans with labels; otherwise all target tokens have labels.
+    std::optional<std::uint64_t> label_tokens = std::nullopt;
     std::int64_t longest_source = 0, longest_target = 0;
     TextTokens texts;  // 0 and 0 in data sets of older versions
     std::vector<ShardInfo> shards;
+
+    int version() const noexcept { return label_tokens ? spans_version : format_version; }
+    std::uint64_t labels() const noexcept { return label_tokens.value_or(target_tokens); }
 };
 
 // Holds the contents of dataset.json.

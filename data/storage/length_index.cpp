@@ -42,6 +42,7 @@ void LengthIndex::close() noexcept {
 }
 
 void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf5Section& section) {
+    width_ = split.label_tokens ? 3 : 2;
     file_ = hdf5::open_file(path_);
     if (!file_) {
         const std::string reason = section.reason();
@@ -52,7 +53,7 @@ void LengthIndex::open(const Dataset& dataset, const SplitInfo& split, const Hdf
         throw Error(ErrorKind::data, path_ + ": belongs to another data set" + restore_remedy);
     for (std::size_t shard = 0; shard < split.shards.size(); ++shard) {
         const std::string name = index_dataset(split.name, static_cast<int>(shard));
-        lengths_.push_back(hdf5::open_column(file_, name, {H5T_STD_I32LE, 2}, cache_bytes));
+        lengths_.push_back(hdf5::open_column(file_, name, {H5T_STD_I32LE, width_}, cache_bytes));
         const std::string what = "'" + name + "' is not the lengths of " +
                                  std::to_string(split.shards[shard].rows) + " rows";
         if (!lengths_.back()) damaged(what + " (" + lengths_.back().problem + ")");
@@ -66,26 +67,29 @@ void LengthIndex::damaged(const std::string& what) const {
 
 void LengthIndex::append_extents(int shard, std::int64_t first, std::int64_t count,
                                  std::vector<RowExtent>& out) {
-    std::vector<std::int32_t> lengths(2 * static_cast<std::size_t>(count));
+    const std::size_t width = width_;
+    std::vector<std::int32_t> lengths(width * static_cast<std::size_t>(count));
     {
         const Hdf5Section section;
         const auto begin = static_cast<std::uint64_t>(first);
-        const hdf5::Outcome outcome = hdf5::read_pairs(lengths_.at(static_cast<std::size_t>(shard)),
-                                                       begin, std::span(lengths));
+        const hdf5::Outcome outcome = hdf5::read_rows(lengths_.at(static_cast<std::size_t>(shard)),
+                                                      begin, std::span(lengths));
         section.require_memory();
         if (outcome != hdf5::Outcome::done)
             damaged("lengths from row " + std::to_string(first) + " on are damaged (" +
                     hdf5::reason_of(outcome, section) + ")");
     }
     for (std::int64_t i = 0; i < count; ++i) {
-        const std::int32_t source = lengths[2 * i], label = lengths[2 * i + 1];
-        if (source < 0 || label < 1 || source > std::numeric_limits<std::int32_t>::max() - label)
+        const std::int32_t* row = &lengths[width * static_cast<std::size_t>(i)];
+        const std::int32_t source = row[0], label = row[1], labelled = row[width == 3 ? 2 : 1];
+        if (source < 0 || label < 1 || source > std::numeric_limits<std::int32_t>::max() - label ||
+            labelled < 1 || labelled > label)
             throw Error(ErrorKind::data, path_ + ": row " + std::to_string(first + i) +
                                              " has no length that a row can have" + restore_remedy);
-        const auto row = global_row(static_cast<std::uint64_t>(first + i),
-                                    static_cast<std::uint64_t>(shard), lengths_.size());
-        out.push_back({static_cast<std::uint32_t>(row), shard, 0, source, label,
-                       static_cast<std::uint32_t>(first + i), 0});
+        const auto id = global_row(static_cast<std::uint64_t>(first + i),
+                                   static_cast<std::uint64_t>(shard), lengths_.size());
+        out.push_back({static_cast<std::uint32_t>(id), shard, 0, source, label,
+                       static_cast<std::uint32_t>(first + i), 0, label - labelled});
     }
 }
 

@@ -34,6 +34,7 @@ private:
     [[noreturn]] void damaged(const std::string& what) const;
 
     std::string path_;
+    std::uint64_t width_ = 2;  // numbers of a row
     Hdf5File file_;
     std::vector<hdf5::Column> lengths_;  // for each shard
 };

@@ -11,6 +11,8 @@
 namespace lockstep::data {
 
 inline constexpr int format_version = 1;
+// The version of data sets and shards whose rows have spans with labels.
+inline constexpr int spans_version = 2;
 
 // Each row has a source and a target. dialogue: they are the context and its label. language_model:
 // the source is empty and the target is one block of a document.
@@ -47,6 +49,13 @@ inline constexpr const char* tokens = "tokens";    // int32 [tokens]
 inline constexpr const char* offsets = "offsets";  // uint64 [2 rows + 1]
 inline constexpr const char* row_ids = "row_ids";  // uint32 [rows], unique within the split
 
+// Shards of version 2 also have these datasets. Row r has the spans span_offsets[r] ..
+// span_offsets[r+1]; a span is the first and, exclusively, the last token with a label, counted
+// from the row's first token. The first span of a row begins with its target, and the last one ends
+// with it.
+inline constexpr const char* spans = "spans";                // int32 [spans, 2]
+inline constexpr const char* span_offsets = "span_offsets";  // uint64 [rows + 1]
+
 // Evaluation shards of a dialogue also have these datasets, which store every alternative label as
 // written. Row r has the alternatives reference_rows[r] .. reference_rows[r+1]. Alternative a has
 // the bytes reference_text[reference_offsets[a], reference_offsets[a+1]), in UTF-8.
@@ -73,7 +82,8 @@ inline constexpr const char* restore_remedy = "; restore the file, or run 'locks
 // Returns a file name such as "train-00000-of-00002.h5".
 std::string shard_file(std::string_view split, int shard, int shards);
 // Returns the name of a shard's dataset in the index, such as "/train/00000": int32 [rows, 2] with
-// the source and target length of each row. The index has the attributes format_version and
+// the source and target length of each row, or [rows, 3] with the number of labels, too, for shards
+// of version 2. The index has the attributes format_version and
 // dictionary_hash, as a shard does.
 std::string index_dataset(std::string_view split, int shard);
 

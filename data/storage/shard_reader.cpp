@@ -52,8 +52,8 @@ ShardReader::~ShardReader() {
 }
 
 void ShardReader::close() noexcept {
-    for (hdf5::Column* column :
-         {&tokens_, &offsets_, &row_ids_, &reference_rows_, &reference_offsets_, &reference_text_})
+    for (hdf5::Column* column : {&tokens_, &offsets_, &row_ids_, &span_offsets_, &spans_,
+                                 &reference_rows_, &reference_offsets_, &reference_text_})
         *column = hdf5::Column();
     file_ = Hdf5File();
 }
@@ -73,9 +73,9 @@ void ShardReader::check_identity() const {
     };
     const auto version = hdf5::read_integer(file_, format::version);
     if (!version) wrong(std::string("not a shard of Lockstep's") + restore_remedy);
-    if (*version != format_version)
-        wrong("written in format " + std::to_string(*version) + ", this program reads " +
-              std::to_string(format_version) + "; run 'lockstep prepare' again");
+    if (*version != format_version && *version != spans_version)
+        wrong("written in format " + std::to_string(*version) +
+              ", this program reads 1 and 2; run 'lockstep prepare' again");
     const auto text = [&](const char* attribute, std::string_view want, const char* complaint) {
         const auto found = hdf5::read_text(file_, attribute);
         if (found != want)
@@ -88,6 +88,7 @@ void ShardReader::check_identity() const {
             wrong(std::string(attribute) + " is " + (found ? std::to_string(*found) : "missing") +
                   " where dataset.json says " + std::to_string(want) + restore_remedy);
     };
+    integer(format::version, expected_.version);
     text(format::dictionary_hash, expected_.dictionary_hash, "made with another dictionary");
     text(format::kind, name(expected_.kind), "holds another kind of rows");
     text(format::split, expected_.split, "belongs to another split");
@@ -124,6 +125,7 @@ void ShardReader::open_columns() {
                 " rows");
     if (hdf5::read_integer(file_, format::token_count) != static_cast<std::int64_t>(tokens_.size()))
         damaged("dataset 'tokens' does not have the size in the attribute token_count");
+    if (expected_.version == spans_version) open_spans();
     if (H5Lexists(file_.raw(), format::reference_rows, H5P_DEFAULT) <= 0) return;
     reference_rows_ = open(format::reference_rows, H5T_STD_U64LE, row_cache_bytes);
     reference_offsets_ = open(format::reference_offsets, H5T_STD_U64LE, row_cache_bytes);
@@ -133,6 +135,22 @@ void ShardReader::open_columns() {
                 " rows");
     // All alternatives may be empty texts.
     if (reference_text_.size() == 0) reference_offsets_.good_chunks.flip();
+}
+
+void ShardReader::open_spans() {
+    const auto damaged = [&](const std::string& what) {
+        throw Error(ErrorKind::data, path_ + ": " + what + restore_remedy);
+    };
+    const auto open = [&](const char* name, hdf5::ColumnType type) {
+        hdf5::Column column = hdf5::open_column(file_, name, type, row_cache_bytes);
+        if (!column) damaged(std::string("dataset '") + name + "' is damaged: " + column.problem);
+        return column;
+    };
+    span_offsets_ = open(format::span_offsets, {H5T_STD_U64LE, 1});
+    spans_ = open(format::spans, {H5T_STD_I32LE, 2});
+    if (span_offsets_.size() != row_ids_.size() + 1)
+        damaged("span_offsets does not have the size of " + std::to_string(expected_.rows) +
+                " rows");
 }
 
 template <class T>
@@ -173,6 +191,52 @@ void ShardReader::append_extents(std::int64_t first, std::int64_t count,
         out.push_back({ids[i], expected_.shard, source, static_cast<std::int32_t>(label - source),
                        static_cast<std::int32_t>(end - label), static_cast<std::uint32_t>(row), 0});
     }
+    if (expected_.version != spans_version) return;
+    std::vector<LabelSpan> spans;
+    std::vector<std::int32_t> labelled;
+    const std::span<RowExtent> added = std::span(out).last(rows);
+    add_spans(static_cast<std::uint64_t>(first), added, spans, labelled);
+    for (std::size_t i = 0; i < rows; ++i) added[i].unlabelled = added[i].label - labelled[i];
+}
+
+// The extents are those of rows that follow each other. A row's spans are in order and apart; the
+// first one begins with its label, and the last one ends with it.
+void ShardReader::add_spans(std::uint64_t first, std::span<const RowExtent> extents,
+                            std::vector<LabelSpan>& out, std::vector<std::int32_t>& labelled) {
+    std::vector<std::uint64_t> offsets(extents.size() + 1);
+    std::vector<std::int32_t> numbers;
+    const Hdf5Section section;
+    read(span_offsets_, format::span_offsets, first, std::span(offsets), section);
+    for (std::size_t i = 0; i < extents.size(); ++i)
+        if (offsets[i] >= offsets[i + 1] || offsets[i + 1] > spans_.rows)
+            damaged_row(first + i, "an offset of the spans");
+    numbers.resize(2 * (offsets.back() - offsets.front()));
+    const auto outcome = hdf5::read_rows(spans_, offsets.front(), std::span(numbers));
+    section.require_memory();
+    if (outcome != hdf5::Outcome::done)
+        damaged_row(first, "a span (" + hdf5::reason_of(outcome, section) + ") from the one");
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+        const RowExtent& row = extents[i];
+        std::int32_t end = row.source, sum = 0;
+        const std::size_t begin = offsets[i] - offsets.front(),
+                          stop = offsets[i + 1] - offsets.front();
+        for (std::size_t s = begin; s < stop; ++s) {
+            const LabelSpan span{numbers[2 * s], numbers[2 * s + 1]};
+            const bool placed = s == begin ? span.begin == row.source : span.begin >= end;
+            if (!placed || span.end <= span.begin || span.end > row.source + row.label)
+                damaged_row(first + i, "a span");
+            sum += span.end - span.begin;
+            end = span.end;
+            out.push_back(span);
+        }
+        if (end != row.source + row.label) damaged_row(first + i, "the last span");
+        labelled.push_back(sum);
+    }
+}
+
+void ShardReader::read_spans(const RowExtent& extent, std::vector<LabelSpan>& out) {
+    std::vector<std::int32_t> labelled;
+    if (expected_.version == spans_version) add_spans(extent.local, {&extent, 1}, out, labelled);
 }
 
 void ShardReader::damaged_row(std::uint64_t row, const std::string& part) const {

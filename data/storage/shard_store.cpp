@@ -11,7 +11,8 @@ ShardIdentity shard_identity(const Dataset& dataset, const SplitInfo& split, std
             static_cast<std::int32_t>(split.shards.size()),
             static_cast<std::int64_t>(split.shards[number].rows),
             split.shards[number].bytes,
-            dataset.info().vocabulary};
+            dataset.info().vocabulary,
+            split.version()};
 }
 
 ShardStore::ShardStore(const Dataset& dataset, const SplitInfo& split) {
@@ -29,6 +30,10 @@ ShardReader& ShardStore::reader(int number) {
 void ShardStore::append_extents(int shard, std::int64_t first, std::int64_t count,
                                 std::vector<RowExtent>& out) {
     reader(shard).append_extents(first, count, out);
+}
+
+void ShardStore::read_spans(const RowExtent& extent, std::vector<LabelSpan>& out) {
+    reader(extent.shard).read_spans(extent, out);
 }
 
 void ShardStore::read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) {

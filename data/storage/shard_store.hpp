@@ -18,6 +18,7 @@ public:
 
     void append_extents(int shard, std::int64_t first, std::int64_t count,
                         std::vector<RowExtent>& out) override;
+    void read_spans(const RowExtent& extent, std::vector<LabelSpan>& out) override;
     void read_tokens(int shard, std::uint64_t first, std::span<std::int32_t> out) override;
     std::vector<std::string> read_references(const RowExtent& extent) override;
 

@@ -11,8 +11,8 @@ namespace lockstep::data {
 // values. A tokenizer from elsewhere may lack any of them but an end.
 struct SpecialTokens {
     std::optional<std::int32_t> null = 0;  // fills up, and stands for an empty context
-    // Stands before each label. Without it, the last token of a context predicts the label's first
-    // one.
+    // Stands before each label; it may be an end, too. Without it, the last token of a context
+    // predicts the label's first one.
     std::optional<std::int32_t> start = 1;
     std::optional<std::int32_t> begin = std::nullopt;  // begins a text
     // A label ends with the first of them, and a reply ends at any. There is at least one.

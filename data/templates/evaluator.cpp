@@ -102,10 +102,12 @@ Value Evaluator::name(const Expression& expression, const Scope& scope) {
         function->name = expression.name;
         return FunctionPointer(std::move(function));
     }
-    return machine_.undefined("'" + shown(expression.name) + "' is undefined" +
-                              (expression.name == "strftime_now"
-                                   ? " without a day; let the template ask whether it is defined"
-                                   : ""));
+    return machine_.undefined(
+        "'" + shown(expression.name) + "' is undefined" +
+        (expression.name == "strftime_now"
+             ? " without a day; give prepare one by --date, or let the template "
+               "ask whether it is defined"
+             : ""));
 }
 
 Value Evaluator::items(const Expression& expression, const Scope& scope) {

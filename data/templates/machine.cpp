@@ -43,7 +43,7 @@ void Machine::check_depth(int depth) const {
 
 Value Machine::text(Text text) {
     check_bytes(text.size());
-    work(text.size());
+    work(text.size() + text.runs().size() * sizeof(Run));
     return std::make_shared<const Text>(std::move(text));
 }
 

@@ -109,6 +109,14 @@ Line with_messages(Line line, Line messages, std::initializer_list<const char*> 
     return line;
 }
 
+std::string_view form_of(const Line& line) {
+    if (line.contains("messages")) return R"({"messages": ...})";
+    if (line.contains("conversations")) return R"({"conversations": ...})";
+    if (line.contains("instruction") && line.contains("output"))
+        return R"({"instruction": ..., "output": ...})";
+    return R"({"prompt": ..., "completion": ...})";
+}
+
 }  // namespace
 
 bool has_other_shape(const nlohmann::json& line) {
@@ -118,7 +126,9 @@ bool has_other_shape(const nlohmann::json& line) {
 }
 
 Line as_messages(Line line, Warnings& warnings, const SourceLine& source_line) {
-    if (!line.is_object() || line.contains("messages")) return line;
+    if (!line.is_object()) return line;
+    warnings.note_form(form_of(line), source_line);
+    if (line.contains("messages")) return line;
     if (line.contains("conversations")) {
         warnings.add("ShareGPT's \"conversations\" are read as messages", source_line);
         Line messages = of_share_gpt(line, source_line);

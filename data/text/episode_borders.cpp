@@ -17,6 +17,7 @@ bool episode_ends(TextFormat format, std::string_view line, std::string_view nex
         case TextFormat::jsonl:
         case TextFormat::messages:
         case TextFormat::text:
+        case TextFormat::json_texts:
             return true;
     }
     return true;

@@ -52,10 +52,8 @@ std::string json_hint(std::string_view line) {
         return "; it looks like ParlAI's conversations, so say --format jsonl";
     return "; it looks like JSON, of which {\"messages\": [...]} (--format messages) and "
            "{\"dialog\": [...]} (--format jsonl) can be read, one object a line" +
-           std::string(has(line, "\"text\"")
-                           ? "; texts alone are plain text: jq -r .text FILE > NEW.txt, and "
-                             "--format text"
-                           : "");
+           std::string(
+               has(line, "\"text\"") ? "; for documents of {\"text\": ...} say --format text" : "");
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ using Json = nlohmann::json;
 constexpr std::string_view form_of_messages =
     R"({"messages": [{"role": "user", "content": "..."}, {"role": "assistant", ...}]})";
 
+// As conversation_shapes.cpp calls it.
+constexpr std::string_view native_form = R"({"messages": ...})";
+
 constexpr std::array<std::string_view, 5> context_roles = {"system", "developer", "user", "tool",
                                                            "function"};
 
@@ -178,8 +181,10 @@ void read_line(const Json& line, Texts form, Warnings& warnings, const SourceLin
 void read_messages(const TextChunk& chunk, Texts form, Warnings& warnings, CheckedTurns& turns) {
     for_each_json_line(chunk, form_of_messages,
                        [&](const Json& line, const SourceLine& source_line) {
-                           if (!has_other_shape(line))
+                           if (!has_other_shape(line)) {
+                               warnings.note_form(native_form, source_line);
                                return read_line(line, form, warnings, source_line, turns);
+                           }
                            const Json changed(as_messages(line, warnings, source_line));
                            read_line(changed, form, warnings, source_line, turns);
                        });

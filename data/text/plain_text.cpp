@@ -41,8 +41,10 @@ void warn_of_other_format(const TextChunk& chunk, Warnings& warnings) {
     const std::string_view first = std::string_view(chunk.text).substr(0, chunk.text.find('\n'));
     if (looks_like_json(first))
         warnings.add(
-            "a file of JSON is read as plain text, with its braces and names; write the texts "
-            "alone (jq -r .text), or say --format messages or jsonl if it holds conversations",
+            "a file of JSON is read as plain text, with its braces and names, as no line of it "
+            "begins "
+            "with an object that has a \"text\"; say --format messages or jsonl if it holds "
+            "conversations",
             line);
     if (looks_like_parlai_text(first))
         warnings.add(

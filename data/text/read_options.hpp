@@ -6,7 +6,12 @@
 
 namespace lockstep::data {
 
-enum class TextFormat { parlai, fbdialog, jsonl, messages, text };
+// json_texts: {"text": ...}, a document in each line or element of an array.
+enum class TextFormat { parlai, fbdialog, jsonl, messages, text, json_texts };
+// Tells whether a format has documents for a language model, and no dialogues.
+constexpr bool holds_documents(TextFormat format) noexcept {
+    return format == TextFormat::text || format == TextFormat::json_texts;
+}
 // The turns of this speaker of a conversation become labels.
 enum class LabelTurns { firstspeaker, secondspeaker, both };
 // The texts of conversations. parlais: without white space at their ends, and what nobody said
@@ -14,6 +19,10 @@ enum class LabelTurns { firstspeaker, secondspeaker, both };
 // is empty.
 enum class Texts { parlais, as_written };
 enum class Documents { file, blank_line };  // end of a plain-text document
+
+// What a chat template makes a row of: each turn of the assistant, or a conversation as far as the
+// template keeps its earlier turns as they were.
+enum class TalkRows { turns, conversations };
 
 struct ReadOptions {
     TextFormat format = TextFormat::parlai;

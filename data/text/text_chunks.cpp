@@ -85,7 +85,9 @@ void ChunkReader::open_next_file() {
 }
 
 void ChunkReader::begin_array() {
-    const bool lines_are_objects = format_ == TextFormat::jsonl || format_ == TextFormat::messages;
+    const bool lines_are_objects = format_ == TextFormat::jsonl ||
+                                   format_ == TextFormat::messages ||
+                                   format_ == TextFormat::json_texts;
     if (!lines_are_objects || !ArrayLines::begins(buffer_)) return;
     array_.emplace();
     const std::string begin = std::exchange(buffer_, {});

@@ -24,6 +24,7 @@ void read_lines(const TextChunk& chunk, const ReadOptions& options, Warnings& wa
         case TextFormat::messages:
             return read_messages(chunk, options.texts, warnings, turns);
         case TextFormat::text:
+        case TextFormat::json_texts:
             break;
     }
     throw Error(ErrorKind::contract, "plain text has no turns");

@@ -31,7 +31,18 @@ void Warnings::add(std::string_view what, const SourceLine& source_line, std::st
         Names::all);
 }
 
+void Warnings::note_form(std::string_view form, const SourceLine& source_line) {
+    const auto& [known, added] =
+        forms_.try_emplace(*source_line.path, Form{form, source_line.line});
+    if (added || known->second.name == form) return;
+    throw_bad_text(source_line, "a line of the form " + std::string(form) +
+                                    " in a file whose line " + std::to_string(known->second.line) +
+                                    " has " + std::string(known->second.name) +
+                                    "; put lines of different forms in files of their own");
+}
+
 void Warnings::append(const Warnings& later) {
+    for (const auto& [path, form] : later.forms_) note_form(form.name, {&path, form.line});
     for (const Warning& warning : later.warnings_) add(warning, Names::first);
     conversations_ += later.conversations_;
 }

@@ -44,6 +44,21 @@ std::optional<Template> template_of(const HuggingfaceTokenizer& tokenizer) {
     return Template(found->get_ref<const std::string&>(), name);
 }
 
+// Of the texts of a value, with some bytes for each part.
+std::size_t bytes_of(const Talk& value) {
+    if (value.is_string()) return value.get_ref<const std::string&>().size() + 8;
+    std::size_t bytes = 8;
+    if (value.is_structured())
+        for (const Talk& part : value) bytes += bytes_of(part);
+    return bytes;
+}
+
+// A template writes little beside what it is given, and often the same.
+constexpr std::size_t own_text_bytes = std::size_t{1} << 20, copies = 64;
+
+// Each turn is written with all before it, so that the work grows with the square of the turns.
+constexpr std::size_t longest_talk_bytes = std::size_t{256} << 20;
+
 Talk names_of_specials(const PretrainedTokenizer& engine) {
     Talk names = Talk::object();
     const SpecialTokenIds& ids = engine.special_tokens();
@@ -71,6 +86,14 @@ Talk with_thoughts(Talk message) {
 
 }  // namespace
 
+void require_bounded(std::size_t bytes) {
+    if (bytes > longest_talk_bytes)
+        throw Error(
+            ErrorKind::data,
+            "the turns of the conversation, each with all before it, have more than 256 MiB "
+            "of text; divide the conversation");
+}
+
 ChatFormat::ChatFormat(const HuggingfaceTokenizer& tokenizer, Template chat_template,
                        const std::optional<jinja::Date>& date)
     : tokenizer_(&tokenizer), template_(std::move(chat_template)) {
@@ -95,7 +118,13 @@ RenderedText ChatFormat::render(const Talk& talk, std::size_t messages, Ask ask)
     for (std::size_t i = 0; i < messages; ++i)
         data["messages"].push_back(with_thoughts(talk["messages"][i]));
     data["add_generation_prompt"] = ask == Ask::yes;
-    return template_.render(data, names_of_specials(tokenizer_->engine()), options_);
+    RenderOptions options = options_;
+    const std::size_t given = bytes_of(data);
+    options.limits.text_bytes =
+        std::min(options.limits.text_bytes, own_text_bytes + copies * given);
+    options.limits.work_bytes =
+        std::min(options.limits.work_bytes, copies * (own_text_bytes + 16 * given));
+    return template_.render(data, names_of_specials(tokenizer_->engine()), options);
 }
 
 std::vector<std::int32_t> ChatFormat::encode(const RenderedText& text, std::size_t begin,
@@ -141,17 +170,53 @@ SpokenTurn ChatFormat::turn(const Talk& talk, std::size_t message) const {
     const RenderedText prompt = render(talk, message, Ask::yes);
     const RenderedText spoken = render(talk, message + 1, Ask::no);
     const std::size_t begin = begin_of_turn(prompt, spoken);
-    SpokenTurn turn{encode(spoken, 0, begin), encode(spoken, begin, spoken.text.size())};
+    SpokenTurn turn{encode(spoken, 0, begin), encode(spoken, begin, spoken.text.size()),
+                    prompt.text.size() + spoken.text.size()};
     require_one_begin(turn.context);
-    const auto& ends = tokenizer_->special().ends;
-    while (!turn.label.empty() && std::ranges::find(ends, turn.label.back()) == ends.end())
-        turn.label.pop_back();
-    if (turn.label.empty())
-        throw Error(ErrorKind::data,
-                    template_.name() +
-                        ": it ends the turn by no end token; those are \"eos_token\" of "
-                        "tokenizer_config.json and \"eos_token_id\" of generation_config.json");
+    turn.label.resize(labels_of(turn.label));
     return turn;
+}
+
+std::size_t ChatFormat::labels_of(const std::vector<std::int32_t>& turn) const {
+    const auto& ends = tokenizer_->special().ends;
+    std::size_t count = turn.size();
+    while (count > 0 && std::ranges::find(ends, turn[count - 1]) == ends.end()) --count;
+    if (count > 0) return count;
+    throw Error(ErrorKind::data,
+                template_.name() +
+                    ": it ends the turn by no end token; those are \"eos_token\" of "
+                    "tokenizer_config.json and \"eos_token_id\" of generation_config.json");
+}
+
+std::optional<SpokenTalk> ChatFormat::conversation(const Talk& talk,
+                                                   std::span<const std::size_t> messages) const {
+    SpokenTalk spoken;
+    RenderedText text;
+    std::size_t rendered = 0;
+    for (const std::size_t message : messages) {
+        const RenderedText prompt = render(talk, message, Ask::yes);
+        RenderedText now = render(talk, message + 1, Ask::no);
+        rendered += prompt.text.size() + now.text.size();
+        require_bounded(rendered);
+        const std::size_t begin = begin_of_turn(prompt, now), done = text.text.size();
+        if (begin < done || !now.text.starts_with(text.text)) return std::nullopt;
+        const std::vector<std::int32_t> before = encode(now, done, begin);
+        const std::vector<std::int32_t> turn = encode(now, begin, now.text.size());
+        spoken.ids.insert(spoken.ids.end(), before.begin(), before.end());
+        const auto first = static_cast<std::int32_t>(spoken.ids.size());
+        spoken.turns.push_back({first, first + static_cast<std::int32_t>(labels_of(turn))});
+        spoken.ids.insert(spoken.ids.end(), turn.begin(), turn.end());
+        text = std::move(now);
+    }
+    if (spoken.turns.empty()) return std::nullopt;
+    spoken.ids.resize(static_cast<std::size_t>(spoken.turns.back().end));
+    // turn() encodes what is before a turn as a whole.
+    const std::vector<std::int32_t> whole = encode(text, 0, text.text.size());
+    if (!std::ranges::equal(std::span(whole).first(std::min(whole.size(), spoken.ids.size())),
+                            spoken.ids))
+        return std::nullopt;
+    require_one_begin(spoken.ids);
+    return spoken;
 }
 
 }  // namespace lockstep::data

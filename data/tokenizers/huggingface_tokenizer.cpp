@@ -11,6 +11,7 @@
 #include "data/storage/special_tokens_json.hpp"
 #include "data/tokenizer_json/open_pretrained.hpp"
 #include "data/tokenizer_json/special_tokens.hpp"
+#include "data/tokenizers/reply_tokens.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/read_file.hpp"
@@ -21,8 +22,6 @@
 namespace lockstep::data {
 namespace {
 
-constexpr const char* generation_file = "generation_config.json";
-
 void refuse_broken_links(const std::string& folder) {
     for (const char* name : format::foreign_tokenizer_files) {
         const std::string path = folder + "/" + name;
@@ -32,28 +31,16 @@ void refuse_broken_links(const std::string& folder) {
     }
 }
 
-// Returns the ids of eos_token_id, which is a number, a list of them or absent. A model that was
-// trained to talk often has more ends than its tokenizer.
-std::vector<std::int32_t> ends_in(const std::string& path, std::int32_t tokens) {
-    if (!path_exists(path)) return {};
-    const nlohmann::json json = try_parse_json(read_json_text(path, "cannot be read"));
-    const JsonOrigin origin{path, "; copy the file again"};
-    const JsonObject object(json, origin);
-    if (!object.has("eos_token_id") || object.at("eos_token_id").is_null()) return {};
-    const JsonObject<nlohmann::json>::Range<std::int32_t> ids{0, tokens - 1};
-    if (object.at("eos_token_id").is_array()) return object.wholes("eos_token_id", ids);
-    return {object.whole<std::int32_t>("eos_token_id", ids)};
-}
-
-SpecialTokens special_tokens_in(const std::string& folder, const PretrainedTokenizer& engine) {
+SpecialTokens special_tokens_in(const std::string& folder, const PretrainedTokenizer& engine,
+                                const ReplyTokens& of_replies) {
     const SpecialTokenIds& ids = engine.special_tokens();
-    SpecialTokens special{
-        .null = ids.pad, .start = std::nullopt, .begin = ids.begin, .ends = {}, .unk = ids.unknown};
+    SpecialTokens special{.null = ids.pad,
+                          .start = of_replies.start,
+                          .begin = ids.begin,
+                          .ends = {},
+                          .unk = ids.unknown};
     if (ids.end) special.ends.push_back(*ids.end);
-    // transformers reads config.json where there are no settings of generation.
-    const bool has_settings = path_exists(folder + "/" + generation_file);
-    for (const std::int32_t end :
-         ends_in(folder + "/" + (has_settings ? generation_file : "config.json"), engine.size()))
+    for (const std::int32_t end : of_replies.ends)
         if (std::ranges::find(special.ends, end) == special.ends.end()) special.ends.push_back(end);
     if (special.ends.empty())
         throw Error(ErrorKind::data,
@@ -63,12 +50,20 @@ SpecialTokens special_tokens_in(const std::string& folder, const PretrainedToken
     return special;
 }
 
-// Other tokens that are added, such as those around what an encoder reads, are not of this kind.
 std::optional<std::int32_t> added_begin(const PretrainedTokenizer& engine,
                                         const SpecialTokens& special) {
     const auto added = engine.encode("", {.add_special = AddSpecial::yes});
     const bool begins = !added.empty() && added.front() == special.begin;
     return begins ? special.begin : std::nullopt;
+}
+
+// Returns the token that is added behind what an encoder reads. A decoder goes on from a context.
+std::optional<std::int32_t> added_end(const PretrainedTokenizer& engine,
+                                      const SpecialTokens& special) {
+    const auto added = engine.encode("", {.add_special = AddSpecial::yes});
+    const bool ends = special.start && !added.empty() &&
+                      std::ranges::find(special.ends, added.back()) != special.ends.end();
+    return ends ? std::optional(added.back()) : std::nullopt;
 }
 
 // No row of prepared data has the token that fills up.
@@ -78,9 +73,12 @@ SpecialTokens without_pad(SpecialTokens special) {
 }
 
 // Refuses a description that names ids which the files do not have.
-void require_known(const std::string& folder, const SpecialTokens& special, std::int32_t tokens) {
+void require_known(const std::string& folder, const TokenizerFile& description,
+                   std::int32_t tokens) {
+    const SpecialTokens& special = description.special;
     std::vector<std::int32_t> ids = special.ends;
-    for (const auto& id : {special.null, special.start, special.begin, special.unk})
+    for (const auto& id :
+         {special.null, special.start, special.begin, special.unk, description.reply_begin})
         if (id) ids.push_back(*id);
     if (std::ranges::all_of(ids, [&](std::int32_t id) { return id < tokens; })) return;
     throw Error(ErrorKind::data, folder + "/" + format::foreign_tokenizer_file + ": \"" +
@@ -91,13 +89,14 @@ void require_known(const std::string& folder, const SpecialTokens& special, std:
 
 }  // namespace
 
-HuggingfaceTokenizer::HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine,
-                                           SpecialTokens special, std::string model_type,
+HuggingfaceTokenizer::HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine, Facts facts,
                                            std::vector<KeptFile> files)
     : engine_(std::move(engine)),
-      special_(std::move(special)),
+      special_(std::move(facts.special)),
       text_begin_(added_begin(*engine_, special_)),
-      model_type_(std::move(model_type)),
+      text_end_(added_end(*engine_, special_)),
+      reply_begin_(facts.reply_begin),
+      model_type_(std::move(facts.model_type)),
       files_(std::move(files)),
       hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))),
       meaning_(hash64(hex(engine_->meaning()) + dump_json(to_json(without_pad(special_))))) {}
@@ -122,10 +121,12 @@ const std::string* HuggingfaceTokenizer::kept_file(std::string_view name) const 
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::string& folder) {
     refuse_broken_links(folder);
     auto engine = open_pretrained_tokenizer(folder);
-    SpecialTokens special = special_tokens_in(folder, *engine);
+    const ReplyTokens of_replies = read_reply_tokens(folder, engine->size());
+    Facts facts{.special = special_tokens_in(folder, *engine, of_replies),
+                .reply_begin = of_replies.first,
+                .model_type = read_tokenizer_facts(folder).model_type};
     return std::unique_ptr<HuggingfaceTokenizer>(
-        new HuggingfaceTokenizer(std::move(engine), std::move(special),
-                                 read_tokenizer_facts(folder).model_type, files_in(folder)));
+        new HuggingfaceTokenizer(std::move(engine), std::move(facts), files_in(folder)));
 }
 
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::open(const std::string& folder,
@@ -133,9 +134,12 @@ std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::open(const std::stri
     refuse_broken_links(folder);
     // The config.json of the model that the files are from is not kept.
     auto engine = open_pretrained_tokenizer(folder, description.model_type);
-    require_known(folder, description.special, engine->size());
-    return std::unique_ptr<HuggingfaceTokenizer>(new HuggingfaceTokenizer(
-        std::move(engine), description.special, description.model_type, files_in(folder)));
+    require_known(folder, description, engine->size());
+    Facts facts{.special = description.special,
+                .reply_begin = description.reply_begin,
+                .model_type = description.model_type};
+    return std::unique_ptr<HuggingfaceTokenizer>(
+        new HuggingfaceTokenizer(std::move(engine), std::move(facts), files_in(folder)));
 }
 
 // The default keeps words that are spelled like control tokens as text.
@@ -163,7 +167,8 @@ std::vector<std::string> HuggingfaceTokenizer::save(const std::string& directory
                                      .hash = hash(),
                                      .letter_case = "keep",
                                      .special = special_,
-                                     .model_type = model_type_});
+                                     .model_type = model_type_,
+                                     .reply_begin = reply_begin_});
     names.emplace_back(format::foreign_tokenizer_file);
     return names;
 }

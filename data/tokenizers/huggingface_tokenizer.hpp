@@ -28,6 +28,11 @@ public:
     void encode(std::string_view text, std::vector<std::int32_t>& out) const override;
     // The post-processor says whether it adds one.
     std::optional<std::int32_t> text_begin() const override { return text_begin_; }
+    std::optional<std::int32_t> text_end() const override { return text_end_; }
+    std::optional<std::int32_t> label_begin() const override {
+        return special_.start ? text_begin_ : std::nullopt;
+    }
+    std::optional<std::int32_t> reply_begin() const override { return reply_begin_; }
     std::string decode(std::span<const std::int32_t> ids) const override;
     std::int32_t size() const noexcept override;
     const SpecialTokens& special() const noexcept override { return special_; }
@@ -50,13 +55,19 @@ private:
         std::string name, content;
     };
 
-    HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine, SpecialTokens special,
-                         std::string model_type, std::vector<KeptFile> files);
+    // What the files of a model tell beside its tokenizer.
+    struct Facts {
+        SpecialTokens special;
+        std::optional<std::int32_t> reply_begin;
+        std::string model_type;
+    };
+    HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine, Facts facts,
+                         std::vector<KeptFile> files);
     static std::vector<KeptFile> files_in(const std::string& folder);
 
     std::unique_ptr<PretrainedTokenizer> engine_;
     SpecialTokens special_;
-    std::optional<std::int32_t> text_begin_;
+    std::optional<std::int32_t> text_begin_, text_end_, reply_begin_;
     std::string model_type_;
     std::vector<KeptFile> files_;
     std::uint64_t hash_, meaning_;

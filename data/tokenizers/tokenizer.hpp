@@ -40,6 +40,12 @@ public:
     // They need not be on disk yet. open_tokenizer(directory) reads them.
     virtual std::vector<std::string> save(const std::string& directory) const = 0;
     virtual std::string_view name() const noexcept = 0;
+    // Return the tokens that stand behind every context and before every label. Only tokenizers of
+    // models with an encoder have them.
+    virtual std::optional<std::int32_t> text_end() const { return std::nullopt; }
+    virtual std::optional<std::int32_t> label_begin() const { return std::nullopt; }
+    // Returns the token that the model's replies must begin with; none: the model chooses.
+    virtual std::optional<std::int32_t> reply_begin() const { return std::nullopt; }
 };
 
 // Opens the tokenizer saved in `directory`, which is a prepared data directory or a model's. Throws

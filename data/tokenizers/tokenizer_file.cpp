@@ -49,6 +49,7 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
                                    {special_tokens_member, to_json(content.special)}};
     const bool foreign = content.name == huggingface_name;
     if (foreign) json["model_type"] = content.model_type;
+    if (content.reply_begin) json["reply_begin"] = *content.reply_begin;
     const std::string path =
         directory + "/" + (foreign ? format::foreign_tokenizer_file : format::tokenizer_file);
     std::ofstream file(followed_path(path));
@@ -72,12 +73,17 @@ TokenizerFile read_tokenizer_file(const std::string& directory) {
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
     if (digits.empty() || read.ec != std::errc() || read.ptr != digits.data() + digits.size())
         object.refuse("hash", "a hexadecimal number");
+    constexpr std::int32_t largest = std::numeric_limits<std::int32_t>::max();
+    std::optional<std::int32_t> reply_begin;
+    if (object.has("reply_begin"))
+        reply_begin = object.whole<std::int32_t>("reply_begin", {0, largest});
     return {.name = object.text("tokenizer"),
             .file = file,
             .hash = hash,
             .letter_case = object.text("letter_case"),
-            .special = special_tokens_of(object, std::numeric_limits<std::int32_t>::max()),
-            .model_type = object.has("model_type") ? object.text("model_type") : ""};
+            .special = special_tokens_of(object, largest),
+            .model_type = object.has("model_type") ? object.text("model_type") : "",
+            .reply_begin = reply_begin};
 }
 
 }  // namespace lockstep::data

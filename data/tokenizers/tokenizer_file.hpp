@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "data/storage/special_tokens.hpp"
@@ -18,6 +19,8 @@ struct TokenizerFile {
     SpecialTokens special;
     // Hugging Face's form only: of the config.json of the model; may be empty.
     std::string model_type = {};
+    // Begins each reply of the model; nothing: the model chooses.
+    std::optional<std::int32_t> reply_begin = {};
 };
 
 // The name of a tokenizer in Hugging Face's form.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +22,10 @@ void encode_delimiter(const Tokenizer& tokenizer, std::string_view text,
 // unknown word. `offset` is the word's first byte.
 using FoundSpecial = std::function<void(std::string_view name, std::size_t offset)>;
 void find_specials(const Tokenizer& tokenizer, std::string_view text, const FoundSpecial& found);
+
+// Decodes what a model reads, for people who look at rows: control tokens of a tokenizer from
+// elsewhere are shown by their names, which Tokenizer::decode() leaves out.
+std::string decode_with_control(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 // Returns true if encoding changes texts on purpose, so that decoding gives others.
 bool normalizes(const Tokenizer& tokenizer);

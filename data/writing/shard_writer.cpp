@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/writing/shard_writer.hpp"
 
+#include <array>
+
 namespace lockstep::data {
 namespace {
 
@@ -38,6 +40,25 @@ void ShardWriter::ReferenceColumns::close() {
     text.close();
 }
 
+ShardWriter::SpanColumns::SpanColumns(Hdf5Output& file)
+    : offsets(uint64_column(file, format::span_offsets)),
+      spans(file, format::spans, H5T_STD_I32LE, sizeof(std::int32_t), 2, rows_per_chunk) {
+    offsets.append(std::uint64_t{0});
+}
+
+void ShardWriter::SpanColumns::add(std::span<const LabelSpan> added) {
+    for (const LabelSpan& span : added) {
+        const std::array<std::int32_t, 2> both = {span.begin, span.end};
+        spans.append(std::span<const std::int32_t>(both));
+    }
+    offsets.append(count += added.size());
+}
+
+void ShardWriter::SpanColumns::close() {
+    offsets.close();
+    spans.close();
+}
+
 ShardWriter::ShardWriter(const std::string& directory, const SplitDescription& description,
                          int shard)
     : file_(directory + "/" + shard_file(description.split, shard, description.shards)),
@@ -46,8 +67,10 @@ ShardWriter::ShardWriter(const std::string& directory, const SplitDescription& d
       offset_column_(uint64_column(file_, format::offsets)),
       id_column_(file_, format::row_ids, H5T_STD_U32LE, sizeof(std::uint32_t), 1, rows_per_chunk) {
     offset_column_.append(std::uint64_t{0});
+    const bool in_spans = description.labels == Labels::in_spans;
+    if (in_spans) spans_.emplace(file_);
     if (description.references == References::kept) references_.emplace(file_);
-    file_.attribute(format::version, format_version);
+    file_.attribute(format::version, in_spans ? spans_version : format_version);
     file_.attribute(format::kind, name(description.kind));
     file_.attribute(format::tokenizer, description.tokenizer);
     file_.attribute(format::dictionary_hash, description.dictionary_hash);
@@ -62,6 +85,7 @@ void ShardWriter::add(const ShardRow& row) {
     offset_column_.append(tokens_ += row.source.size());
     offset_column_.append(tokens_ += row.target.size());
     id_column_.append(row.id);
+    if (spans_) spans_->add(row.spans);
     if (references_) references_->add(row.references);
     ++rows_;
 }
@@ -70,6 +94,7 @@ void ShardWriter::close() {
     token_column_.close();
     offset_column_.close();
     id_column_.close();
+    if (spans_) spans_->close();
     if (references_) references_->close();
     file_.attribute(format::rows, static_cast<std::int64_t>(rows_));
     file_.attribute(format::token_count, static_cast<std::int64_t>(tokens_));

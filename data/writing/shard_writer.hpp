@@ -8,11 +8,14 @@
 #include <string_view>
 
 #include "data/hdf5/hdf5_writer.hpp"
+#include "data/storage/label_span.hpp"
 #include "data/storage/shard_format.hpp"
 
 namespace lockstep::data {
 
 enum class References { none, kept };
+// of_target: all tokens of a target have labels. in_spans: those in the spans of its row have.
+enum class Labels { of_target, in_spans };
 
 // All shards of a split share these properties.
 struct SplitDescription {
@@ -21,6 +24,7 @@ struct SplitDescription {
     int shards = 1;
     std::string tokenizer, dictionary_hash;
     References references = References::none;
+    Labels labels = Labels::of_target;
 };
 
 // A row is written as it is given here: the caller has already appended __end__ to the target if
@@ -28,6 +32,7 @@ struct SplitDescription {
 struct ShardRow {
     std::uint32_t id = 0;
     std::span<const std::int32_t> source, target;
+    std::span<const LabelSpan> spans;              // empty without Labels::in_spans
     std::span<const std::string_view> references;  // empty without References::kept
 };
 
@@ -54,8 +59,18 @@ private:
         std::uint64_t alternatives = 0, bytes = 0;
     };
 
+    struct SpanColumns {
+        SpanColumns(Hdf5Output& file);
+        void add(std::span<const LabelSpan> spans);
+        void close();
+
+        Hdf5Column offsets, spans;
+        std::uint64_t count = 0;
+    };
+
     Hdf5Output file_;
     Hdf5Column token_column_, offset_column_, id_column_;
+    std::optional<SpanColumns> spans_;
     std::optional<ReferenceColumns> references_;
     std::uint64_t rows_ = 0, tokens_ = 0;
 };

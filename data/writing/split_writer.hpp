@@ -20,8 +20,10 @@ public:
     SplitWriter(const std::string& directory, Hdf5Output& index,
                 const SplitDescription& description);
 
+    // Without spans, all tokens of the target have labels.
     void add(std::span<const std::int32_t> source, std::span<const std::int32_t> target,
-             std::span<const std::string_view> references = {});
+             std::span<const std::string_view> references = {},
+             std::span<const LabelSpan> spans = {});
     void count(const TextTokens& tokens) noexcept { info_.texts.add(tokens); }
     SplitInfo close();
 

@@ -5,9 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "launcher/checkpoints/adapter_files.hpp"
 #include "launcher/checkpoints/new_model.hpp"
 #include "launcher/checkpoints/stored_run.hpp"
 #include "launcher/checkpoints/transformers_folder.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/text/units.hpp"
@@ -169,6 +171,31 @@ void refuse_like(const Conversion& conversion) {
                         "model's folder as the result, so leave it out or choose another name");
 }
 
+std::string merged(const std::string& source, const Conversion& conversion) {
+    if (!conversion.like.empty())
+        throw Error(ErrorKind::config,
+                    "--like contradicts --merge: the rest is that of the base; leave it out");
+    if (conversion.form == Form::transformers)
+        throw Error(
+            ErrorKind::config,
+            "--merge contradicts --to, --dtype and --shard-size: the merged model is as its "
+            "base is; convert it afterwards");
+    const std::string name = fs::path(conversion.to).filename();
+    if (name.ends_with(".safetensors") || train::is_checkpoint_name(name))
+        throw Error(ErrorKind::config,
+                    conversion.to + ": --merge writes a model's folder; choose another name");
+    const std::string folder = model_folder_of(conversion.from);
+    const model::ModelConfig config =
+        folder.empty() ? model::ModelConfig() : open_model_folder(folder).config;
+    if (config.lora.rank == 0)
+        throw Error(ErrorKind::config, conversion.from + ": has no adapters; leave --merge out");
+    const std::string weights = weights_in(source);
+    require_fitting(config, folder, weights);
+    write_merged(conversion.to, config, weights, conversion.existing);
+    return conversion.to + ": the model in " + config.lora.base + " with the adapters of " +
+           weights + " merged into it";
+}
+
 }  // namespace
 
 namespace {
@@ -181,6 +208,12 @@ std::string write_folder(const std::string& source, const Conversion& conversion
                     conversion.from +
                         ": no config.json describes these weights; give --like a model's "
                         "folder that does");
+    const bool has_adapters =
+        is_adapter_folder(like) || open_model_folder(like).config.lora.rank > 0;
+    if (is_adapter_folder(like) || (has_adapters && conversion.form == Form::transformers))
+        throw Error(ErrorKind::config, like +
+                                           ": holds adapters; give --merge to make a model of "
+                                           "them and their base");
     if (conversion.form == Form::transformers)
         return conversion.to + ": a model of transformers with the weights of " + source + ", " +
                write_transformers_folder(weights_in(source), like, conversion);
@@ -195,6 +228,7 @@ std::string convert(const Conversion& given, const train::LockWaiting& waiting) 
     Conversion conversion = given;
     conversion.to = named_folder(given.to);
     const std::string source = verified_source(named_folder(given.from));
+    if (conversion.adapters == Adapters::merge) return merged(source, conversion);
     const std::string name = fs::path(conversion.to).filename();
     const bool is_file = name.ends_with(".safetensors");
     const bool is_folder = !is_file && !train::is_checkpoint_name(name);

@@ -11,6 +11,8 @@
 namespace lockstep::launcher::checkpoints {
 
 enum class Existing { refuse, overwrite };
+// What becomes of adapters. merge: they become part of their base, in its folder's form.
+enum class Adapters { keep, merge };
 // Whose form a new model's folder has.
 enum class Form { lockstep, transformers };
 
@@ -27,6 +29,7 @@ struct Conversion {
     // The model's folder that gives config.json and tokenizer; empty: the one that `from` is in.
     std::string like;
     Existing existing = Existing::refuse;
+    Adapters adapters = Adapters::keep;
     Form form = Form::lockstep;
     // Of transformers only: the type of the weights, without one that which they have, and the most
     // bytes of a file.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/tokenizers/tokenizer.hpp"
+#include "launcher/checkpoints/adapter_files.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
@@ -60,6 +61,8 @@ void fill(const std::string& folder, const std::string& weights, const std::stri
     description.arithmetic_json = model::to_json(model.config);
     description.transformers = folder_form(model.config, like, model.tokenizer->special(), {like});
     train::save_model(folder, description, table, view_of(master));
+    if (model.config.lora.rank > 0)
+        write_adapters(folder, model.config, folder + "/" + train::weights_file);
 }
 
 }  // namespace
@@ -78,13 +81,13 @@ void write_model_folder(const std::string& weights, const std::string& like, con
 }
 
 void write_new_folder(const std::string& to, Existing existing,
-                      const std::function<void(const std::string& folder)>& fill_it) {
+                      const std::function<void(const std::string&)>& fill_folder) {
     if (path_exists(to) && !is_folder(to))
         throw Error(ErrorKind::config, to + ": is a file; choose another name");
     make_parent(to);
     const OutputClaim claim("", to);
     train::AtomicDirectory made(to);
-    fill_it(made.path());
+    fill_folder(made.path());
     require_replaceable(to, made.path(), existing);
     made.commit();
 }

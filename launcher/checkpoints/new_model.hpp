@@ -14,9 +14,9 @@ namespace lockstep::launcher::checkpoints {
 void write_model_folder(const std::string& weights, const std::string& like, const std::string& to,
                         Existing existing);
 
-// Makes a folder of which `fill` writes the files, whole or not at all; as above.
+// Writes a folder that `fill_folder` fills. An existing one is replaced as above.
 void write_new_folder(const std::string& to, Existing existing,
-                      const std::function<void(const std::string& folder)>& fill);
+                      const std::function<void(const std::string&)>& fill_folder);
 
 // Makes the folder that `path` is in. Throws kind config if a file has its name.
 void make_parent(const std::string& path);

@@ -13,6 +13,7 @@
 #include "data/text/git_lfs.hpp"
 #include "launcher/checkpoints/huggingface_weights.hpp"
 #include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
@@ -271,6 +272,8 @@ bool verify_model(const std::string& folder, const std::function<void(const Veri
         verify_huggingface_weights(folder, tell);
     else if (path_exists(weights))
         tell(verify_file(weights));
+    if (const std::string adapters = folder + "/" + adapter_weights_file; path_exists(adapters))
+        tell(verify_file(adapters));
     for (const std::string& name : train::checkpoints_among(names))
         tell(verify_checkpoint(checkpoints + "/" + name));
     for (const std::string& name : names)

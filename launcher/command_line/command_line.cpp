@@ -158,72 +158,92 @@ Word split_word(const std::string& typed) {
     missing(word.typed);
 }
 
-// Reads a command line. ParlAI's short forms have several letters, and its values may begin with a
-// dash (--truncate -1).
-class WordReader {
-public:
-    WordReader(const std::vector<std::string>& args, const Index& index)
-        : args_(args), index_(index) {}
+[[noreturn]] void stray(const std::string& word, const Index& index) {
+    throw Error(ErrorKind::config, "'" + shown(word) + "' is not an option; options begin with --" +
+                                       instead_of_path(word, index));
+}
 
-    Settings read(std::vector<std::string>& rest) {
-        for (; at_ < args_.size(); ++at_) {
-            if (args_[at_] == "--") {
-                rest.assign(args_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, args_.end());
-                break;
-            }
-            if (!looks_like_option(args_[at_], index_)) {
-                throw Error(ErrorKind::config, "'" + shown(args_[at_]) +
-                                                   "' is not an option; options begin with --" +
-                                                   instead_of_path(args_[at_], index_));
-            }
-            option(split_word(args_[at_]));
+// Tells Boost which words are options and which are their values. None of its own styles knows
+// short forms of several letters (-bs), underscores, a flag that only a word of truth may follow,
+// and a value that begins with a dash (--prompt -x); and it takes twenty thousand files one by one.
+class Style {
+public:
+    explicit Style(const Index& index) : index_(&index) {}
+
+    std::vector<po::option> operator()(std::vector<std::string>& words) const {
+        if (!looks_like_option(words.front(), *index_)) stray(words.front(), *index_);
+        const Word word = split_word(words.front());
+        const Option& option = find_option(word.typed, word.name, *index_);
+        po::option read;
+        read.string_key = option.name;
+        words.erase(words.begin());
+        if (word.has == Word::Value::attached) {
+            if (word.value.empty()) missing(word.typed);
+            read.value = {word.value};
+            return {read};
         }
-        return std::move(settings_);
+        read.value = taken(words, words_of(option, words));
+        if (read.value.empty() && option.arity == Arity::flag) read.value = {"true"};
+        if (!read.value.empty()) return {read};
+        if (option.arity != Arity::many || words.empty()) missing(word.typed);
+        missing(word, words.front(), *index_);
     }
 
 private:
-    void option(const Word& word) {
-        const Option& option = find_option(word.typed, word.name, index_);
-        Setting& setting = settings_[option.name];
-        setting.option = &option;
-        // A repeated option replaces the earlier one, and a repeated list goes on. In argparse it
-        // is replaced, too, and what was typed first is lost without a word.
-        if (!is_list(option)) setting.values.clear();
-        for (std::string& value : values_of(word, option)) setting.values.push_back(value);
+    // Returns how many of the next words are the option's values.
+    std::ptrdiff_t words_of(const Option& option, const std::vector<std::string>& words) const {
+        const auto ends = [&](const std::string& word) { return looks_like_option(word, *index_); };
+        if (option.arity == Arity::many) return std::ranges::find_if(words, ends) - words.begin();
+        if (words.empty() || words.front().empty()) return 0;
+        const std::string& next = words.front();
+        if (option.arity == Arity::flag) return is_bool_word(next) ? 1 : 0;
+        return option.arity == Arity::one && next.starts_with("--") ? 0 : 1;
     }
 
-    std::vector<std::string> values_of(const Word& word, const Option& option) {
-        if (word.has == Word::Value::attached) {
-            if (word.value.empty()) missing(word.typed);
-            return {word.value};
-        }
-        if (option.arity == Arity::flag) return {next_is_bool() ? args_[++at_] : "true"};
-        if (option.arity == Arity::line) {
-            if (at_ + 1 >= args_.size() || args_[at_ + 1].empty() || args_[at_ + 1] == "--")
-                missing(word.typed);
-            return {args_[++at_]};
-        }
-        if (option.arity == Arity::one) {
-            if (at_ + 1 >= args_.size() || args_[at_ + 1].empty() ||
-                args_[at_ + 1].starts_with("--"))
-                missing(word.typed);
-            return {args_[++at_]};
-        }
-        std::vector<std::string> values;
-        while (at_ + 1 < args_.size() && !looks_like_option(args_[at_ + 1], index_)) {
-            values.push_back(args_[++at_]);
-        }
-        if (values.empty()) missing(word, at_ + 1 < args_.size() ? args_[at_ + 1] : "", index_);
-        return values;
+    static std::vector<std::string> taken(std::vector<std::string>& words, std::ptrdiff_t count) {
+        const auto end = words.begin() + count;
+        std::vector<std::string> front(words.begin(), end);
+        words.erase(words.begin(), end);
+        return front;
     }
 
-    bool next_is_bool() const { return at_ + 1 < args_.size() && is_bool_word(args_[at_ + 1]); }
-
-    const std::vector<std::string>& args_;
-    const Index& index_;
-    Settings settings_;
-    std::size_t at_ = 0;
+    const Index* index_;
 };
+
+// No option needs a value as Boost sees it, because the style has already seen to that.
+po::options_description parsed_description(const Index& index) {
+    po::options_description all;
+    for (const auto& [name, option] : index) {
+        if (name != option->name) continue;
+        auto* value = po::value<std::vector<std::string>>()->implicit_value({}, "");
+        if (is_list(*option)) value->multitoken();
+        all.add_options()(name.c_str(), value);
+    }
+    return all;
+}
+
+// A repeated option replaces the earlier one, and a repeated list goes on. In argparse it is
+// replaced, too, and what was typed first is lost without a word.
+Settings read_words(const std::vector<std::string>& args, const Index& index,
+                    std::vector<std::string>& rest) {
+    const auto lone = std::ranges::find(args, "--");  // no option has it as its value
+    if (lone != args.end()) rest.assign(lone + 1, args.end());
+    const auto described = parsed_description(index);
+    const auto parsed =
+        po::command_line_parser({args.begin(), lone})
+            .options(described)
+            .style(po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent)
+            .extra_style_parser(Style(index))
+            .run();
+    Settings settings;
+    for (const po::option& read : parsed.options) {
+        Setting& setting = settings[read.string_key];
+        setting.option = index.at(read.string_key);
+        if (!is_list(*setting.option)) setting.values.clear();
+        setting.values.insert(setting.values.end(), read.value.begin(), read.value.end());
+    }
+    return settings;
+}
 
 po::options_description description_of(const std::vector<OptionTable>& tables) {
     po::options_description all;
@@ -277,7 +297,7 @@ std::vector<std::string> meant_values(const Setting& setting) {
 
 Settings settings_of(const std::vector<std::string>& args, const Index& index,
                      std::vector<std::string>& rest) {
-    Settings settings = WordReader(args, index).read(rest);
+    Settings settings = read_words(args, index, rest);
     const auto config = settings.find("config");
     if (config != settings.end()) add_config(config->second.values.back(), index, settings);
     return settings;

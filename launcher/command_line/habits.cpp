@@ -108,7 +108,7 @@ constexpr std::array option_habits{
 constexpr std::array value_habits{
     ValueHabit{"model", "hugging_face/gpt2 hugging_face/dialogpt",
                "give gpt2, whose weights begin at random, or come by --init-model"},
-    ValueHabit{"model", "bart hugging_face/t5 seq2seq transformer/image_generator",
+    ValueHabit{"model", "hugging_face/t5 seq2seq transformer/image_generator",
                "give transformer/generator, the encoder-decoder that is here"},
     ValueHabit{
         "model",

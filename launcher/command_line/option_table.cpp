@@ -156,15 +156,31 @@ Option& OptionTable::number(const std::string& names, double& target, const std:
                });
 }
 
+namespace {
+
+double number_of_fp32_from_0(const std::string& name, const std::string& word) {
+    const double number = parse_number(name, word);
+    if (number < 0) OptionTable::reject(name, word, "a number of 0 or more");
+    if (number > std::numeric_limits<float>::max())
+        OptionTable::reject(name, word, "a number of at most 3.4e38, the largest of fp32");
+    return number;
+}
+
+}  // namespace
+
 Option& OptionTable::number_from_0(const std::string& names, double& target,
                                    const std::string& help) {
     return add(names, Arity::one, "X", help, number_word(target),
                [&target, name = first_name(names)](const auto& given) {
-                   target = parse_number(name, given.front());
-                   if (target < 0) reject(name, given.front(), "a number of 0 or more");
-                   if (target > std::numeric_limits<float>::max())
-                       reject(name, given.front(),
-                              "a number of at most 3.4e38, the largest of fp32");
+                   target = number_of_fp32_from_0(name, given.front());
+               });
+}
+
+Option& OptionTable::number_from_0(const std::string& names, float& target,
+                                   const std::string& help) {
+    return add(names, Arity::one, "X", help, number_word(target),
+               [&target, name = first_name(names)](const auto& given) {
+                   target = static_cast<float>(number_of_fp32_from_0(name, given.front()));
                });
 }
 

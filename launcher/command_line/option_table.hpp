@@ -117,6 +117,7 @@ public:
     Option& number(const std::string& names, double& target, const std::string& help);
     // Accepts a number of 0 or more that is also finite in fp32, in which it is used.
     Option& number_from_0(const std::string& names, double& target, const std::string& help);
+    Option& number_from_0(const std::string& names, float& target, const std::string& help);
     // Accepts a number in [0, 1).
     Option& rate(const std::string& names, float& target, const std::string& help);
     // Reads a boolean in ParlAI's forms: --name, --name true, --name=False.

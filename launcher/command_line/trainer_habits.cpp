@@ -172,6 +172,8 @@ constexpr std::array habits{
     OptionHabit{"adam-epsilon epsilon", "it is --adam-eps X here"},
     OptionHabit{"adafactor", "it is --optimizer adafactor here"},
     OptionHabit{"label-smoothing-factor", "it is --label-smoothing X here"},
+    OptionHabit{"z-loss-weight z-loss-coef lm-head-z-loss z-loss-multiplier",
+                "it is --z-loss X here"},
     OptionHabit{"criterion loss-type",
                 "leave it out: the loss is the cross-entropy of tokens, smoothed by "
                 "--label-smoothing X"},
@@ -242,6 +244,11 @@ constexpr std::array habits{
     OptionHabit{"num-attention-heads num-heads n-head heads encoder-attention-heads "
                 "decoder-attention-heads",
                 "it is --n-heads N here"},
+    OptionHabit{"num-key-value-heads num-kv-heads n-kv-head num-query-groups",
+                "it is --n-kv-heads N here"},
+    OptionHabit{"rotary-base rope-base rotary-emb-base", "it is --rope-theta X here"},
+    OptionHabit{"rms-norm-eps layer-norm-eps layer-norm-epsilon norm-eps rms-norm-epsilon",
+                "it is --norm-epsilon X here"},
     OptionHabit{"intermediate-size ffn-hidden-size n-inner d-ff encoder-ffn-embed-dim "
                 "decoder-ffn-embed-dim ffn-dim",
                 "it is --ffn-size N here"},
@@ -253,7 +260,8 @@ constexpr std::array habits{
     OptionHabit{"activation-dropout activation-function activation-fn hidden-act",
                 "it is --relu-dropout X or --activation relu|gelu here"},
     OptionHabit{"arch model-type architecture",
-                "it is -m here: transformer/generator, gpt2, llama, mistral, qwen2 or qwen3"},
+                "it is -m here: transformer/generator, gpt2, llama, mistral, qwen2, qwen3, bart, "
+                "blenderbot or blenderbot-small"},
     OptionHabit{"share-all-embeddings share-decoder-input-output-embed tie-word-embeddings "
                 "untie-embeddings-and-output-weights",
                 "leave it out: the model says whether input and output share one table of "
@@ -280,13 +288,10 @@ constexpr std::array habits{
     OptionHabit{"top-p sampling-topp", "it is --inference nucleus --topp X here"},
     OptionHabit{"top-k sampling-topk", "it is --inference topk --topk N here"},
     OptionHabit{"temp", "it is --temperature X here, with --inference nucleus or topk"},
-    OptionHabit{"min-p",
-                "it is not here; --inference nucleus --topp X leaves out unlikely tokens, "
-                "too"},
-    OptionHabit{"repetition-penalty presence-penalty frequency-penalty repeat-penalty "
-                "encoder-repetition-penalty",
-                "it is not here; --beam-block-ngram N forbids to repeat N tokens, with every "
-                "--inference"},
+    OptionHabit{"repeat-penalty rep-pen", "it is --repetition-penalty X here"},
+    OptionHabit{"presence-penalty frequency-penalty encoder-repetition-penalty",
+                "it is not here; --repetition-penalty X makes tokens less likely that were there "
+                "before, and --beam-block-ngram N forbids to repeat N tokens"},
     OptionHabit{"no-repeat-ngram-size", "it is --beam-block-ngram N here, with every --inference"},
     OptionHabit{"encoder-no-repeat-ngram-size", "it is --beam-context-block-ngram N here"},
     OptionHabit{"length-penalty lenpen",

@@ -88,6 +88,15 @@ void tell(const RunConfig& config, const EvaluatorParts& parts, const DataSets& 
         train::write_atomically(path, evaluation_report(config, {{"report", report.metrics}}));
 }
 
+// Rows that are cut count with what is left of them, so that the figures are those of other rows.
+void tell_of_cut_rows(std::int64_t rows, std::int64_t positions) {
+    if (rows == 0) return;
+    std::cerr << "warning: " + std::to_string(rows) + (rows == 1 ? " row was" : " rows were") +
+                     " cut to the model's " + std::to_string(positions) +
+                     " positions, --text-truncate and --label-truncate; the metrics are of what is "
+                     "left\n";
+}
+
 // A label that the model excludes, as ParlAI's __start__, has an infinite loss with sound weights.
 void require_finite_loss(const train::ValidationReport& report, const std::string& split,
                          bool excludes_a_label) {
@@ -149,6 +158,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     LoadedModel& loaded = *read;
     comm::RankProgress* watched = nullptr;
     TakenCoresNotice cores = watch_cores(config, job);
+    std::int64_t cut_rows = 0;
     const EvaluatorParts parts{config,
                                loaded.config(),
                                loaded.model(),
@@ -158,7 +168,8 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
                                [&watched, &cores] {
                                    cores.look();
                                    if (watched != nullptr) watched->move_on();
-                               }};
+                               },
+                               [&cut_rows](std::int64_t rows) { cut_rows += rows; }};
     const auto evaluator = open_evaluators(
         parts, sets, {config.split, config.train.validation.max_examples, config.world_logs});
     Log log(std::cout, verbosity_of(config), rank_info.rank, rank_name(rank_info));
@@ -175,6 +186,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
             const train::StopFlag never{false};
             report = evaluator->evaluate(never).value();
             if (rank_info.rank == 0) tell(config, parts, sets, report);
+            if (log.speaks()) tell_of_cut_rows(cut_rows, loaded.config().n_positions);
             job.communicator->barrier("end");
             job.communicator->finish();
             job.communicator->leave_together();

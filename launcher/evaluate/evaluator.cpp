@@ -51,12 +51,14 @@ std::optional<train::ValidationReport> Evaluator::evaluate(const train::StopFlag
     RowScores scores(metrics_);
     WorldLog log;
     source_->rewind();
+    cut_rows_ = 0;
     if (replier_) parts_.model.gather_for_decoder();
     if (!add_batches(stop, scores, log)) return std::nullopt;
     train::ValidationReport report;
     report.split = rows_.split;
     report.metrics = scores.of_all(parts_.communicator);
     if (!rows_.log.empty()) log.write(parts_.communicator, rows_.log);
+    if (parts_.on_cut) parts_.on_cut(static_cast<std::int64_t>(cut_rows_));
     report.seconds = seconds_between(begin, Clock::now());
     return report;
 }
@@ -68,13 +70,15 @@ bool Evaluator::add_batches(const train::StopFlag& stop, RowScores& scores, Worl
     train::Batch batch;
     bool more = source_->next(batch);
     for (;;) {
-        ranks_with_batches_and_stops_ = {more ? 1.0 : 0.0, stop.load() ? 1.0 : 0.0};
-        parts_.communicator.all_reduce(view_of(ranks_with_batches_and_stops_), comm::ReduceOp::sum,
+        const double cut = more ? static_cast<double>(batch.truncated_rows) : 0.0;
+        batches_stops_and_cuts_ = {more ? 1.0 : 0.0, stop.load() ? 1.0 : 0.0, cut};
+        parts_.communicator.all_reduce(view_of(batches_stops_and_cuts_), comm::ReduceOp::sum,
                                        "validation's state");
         more ? add_batch(batch, stop, scores, log) : parts_.model.evaluate_nothing();
         if (more && parts_.on_batch) parts_.on_batch();
         parts_.communicator.finish();
-        const auto [with_batches, asked_to_stop] = ranks_with_batches_and_stops_;
+        const auto [with_batches, asked_to_stop, cut_rows] = batches_stops_and_cuts_;
+        cut_rows_ += cut_rows;
         if (asked_to_stop > 0) return false;
         if (with_batches == 0) return true;
         more = more && source_->next(batch);

@@ -30,6 +30,9 @@ struct EvaluatorParts {
     comm::Communicator& communicator;
     std::int64_t lanes = 0;               // to which rows are dealt, see data::EvalLoaderOptions
     std::function<void()> on_batch = {};  // is called after each batch; may be empty
+    // Is called at the end of each split with the number of all ranks' rows that were cut to the
+    // longest ones; may be empty.
+    std::function<void(std::int64_t rows)> on_cut = {};
 };
 
 struct EvaluatedRows {
@@ -60,9 +63,10 @@ private:
     data::Layout layout_;
     std::unique_ptr<train::EvalSource> source_;
     std::optional<ReplyGenerator> replier_;
-    // The ranks sum these in each round: those that have a batch, and those that were asked to
-    // stop.
-    std::array<double, 2> ranks_with_batches_and_stops_{};
+    // The ranks sum these in each round: those that have a batch, those that were asked to stop,
+    // and the rows of the batches that were cut.
+    std::array<double, 3> batches_stops_and_cuts_{};
+    double cut_rows_ = 0;  // of all rounds
 };
 
 // Returns one line that says why a split's evaluation has no replies although they are requested.

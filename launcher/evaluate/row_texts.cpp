@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/evaluate/row_texts.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <vector>
+
+#include "data/tokenizers/written_words.hpp"
 
 namespace lockstep::launcher {
 
@@ -11,15 +12,22 @@ namespace {
 std::string label_of(const train::Batch& batch, std::size_t row, const data::Tokenizer& tokenizer) {
     const auto& offsets = batch.target.offsets;
     std::vector<std::int32_t> label;
-    std::copy_if(batch.labels.begin() + offsets[row], batch.labels.begin() + offsets[row + 1],
-                 std::back_inserter(label), [](std::int32_t token) { return token >= 0; });
-    return tokenizer.decode(label);
+    // The reply to the context is the first answer of the row.
+    for (auto at = offsets[row]; at < offsets[row + 1]; ++at) {
+        const std::int32_t token = batch.labels[static_cast<std::size_t>(at)];
+        if (token >= 0)
+            label.push_back(token);
+        else if (!label.empty())
+            break;
+    }
+    return data::decode_with_control(tokenizer, label);
 }
 
 }  // namespace
 
 RowTexts texts_of(const train::Batch& batch, std::size_t row, const data::Tokenizer& tokenizer) {
-    RowTexts texts{tokenizer.decode(batch.contexts[row]), batch.references[row]};
+    RowTexts texts{data::decode_with_control(tokenizer, batch.contexts[row]),
+                   batch.references[row]};
     if (texts.labels.empty()) texts.labels.push_back(label_of(batch, row, tokenizer));
     return texts;
 }

@@ -37,7 +37,7 @@ bool learnt_dialogues(const std::string& folder) {
 
 ChatSession::ChatSession(const RunConfig& config)
     : settings_(config.talk),
-      null_if_empty_(learnt_dialogues(config.model_file)),
+      learnt_dialogues_(learnt_dialogues(config.model_file)),
       longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
       max_length_(reply_options(config).max_length),
       device_(lone_device(config)),
@@ -68,8 +68,9 @@ std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>
         if (i > first) data::encode_delimiter(tokenizer, settings_.delimiter, tokens);
         tokenizer.encode(turns[i], tokens);
     }
+    if (const auto end = tokenizer.text_end()) tokens.push_back(*end);
     const data::SpecialTokens& special = tokenizer.special();
-    if (!tokens.empty() || (special.start && !null_if_empty_)) return tokens;
+    if (!tokens.empty() || (special.start && !learnt_dialogues_)) return tokens;
     if (!special.empty_context())
         throw Error(ErrorKind::data,
                     "a prompt without text, and this model's tokenizer has no token that begins a "
@@ -77,25 +78,52 @@ std::vector<std::int32_t> ChatSession::context_of(const std::vector<std::string>
     return {*special.empty_context()};
 }
 
+std::vector<std::int32_t> ChatSession::context_of_prompt(const Prompt& prompt) const {
+    const bool one_text = prompt.shape == TalkShape::other && prompt.turns.size() == 1;
+    const bool as_texts = prompt.talk.empty() || (!chat_ && (learnt_dialogues_ || one_text));
+    return as_texts ? context_of(prompt.turns) : context_of_talk(prompt.talk, prompt.where);
+}
+
 std::vector<std::vector<Reply>> ChatSession::ranked(
     const std::vector<std::vector<std::int32_t>>& contexts,
     const std::vector<std::uint32_t>& rows) {
-    auto seen = contexts;
-    for (auto& context : seen) {
-        if (longest_ <= 0 || std::ssize(context) <= longest_) continue;
-        context.erase(context.begin(), context.end() - longest_);
-    }
-    for (const auto& context : seen) cut_contexts_ += is_cut(std::ssize(context)) ? 1 : 0;
+    std::vector<std::vector<std::int32_t>> seen;
+    for (const auto& context : contexts) seen.push_back(seen_of(context));
     taken_cores_.look();
     auto replies = replier_.ranked(seen, rows, contexts);
     taken_cores_.look();
     return replies;
 }
 
+// Returns the end of the context that is used.
+std::vector<std::int32_t> ChatSession::seen_of(std::vector<std::int32_t> context) {
+    if (longest_ > 0 && std::ssize(context) > longest_)
+        context.erase(context.begin(), context.end() - longest_);
+    cut_contexts_ += is_cut(std::ssize(context)) ? 1 : 0;
+    return context;
+}
+
+std::vector<std::int32_t> ChatSession::context_of_chat(
+    const std::vector<std::string>& turns) const {
+    return chat_ ? context_of_talk(talk_of(turns), "the conversation") : context_of(turns);
+}
+
 std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row) {
-    const auto context =
-        chat_ ? context_of_talk(talk_of(turns), "the conversation") : context_of(turns);
-    return ranked({context}, {row}).front().front().text;
+    return ranked({context_of_chat(turns)}, {row}).front().front().text;
+}
+
+std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row,
+                               const std::function<void(const std::string&)>& show) {
+    if (!replier_.grows()) {
+        const std::string text = reply(turns, row);
+        show(text);
+        return text;
+    }
+    const auto context = context_of_chat(turns);
+    taken_cores_.look();
+    const Reply reply = replier_.shown(seen_of(context), row, context, show);
+    taken_cores_.look();
+    return reply.text;
 }
 
 std::vector<std::int32_t> ChatSession::context_of_talk(const std::string& talk,

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/tokenizers/chat_format.hpp"
+#include "launcher/generate/prompts.hpp"
 #include "launcher/generate/reply_generator.hpp"
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/cores_notice.hpp"
@@ -34,6 +36,10 @@ public:
     std::vector<std::int32_t> context_of_talk(const std::string& talk,
                                               const std::string& where) const;
 
+    // Returns the context of a prompt. A model that learnt dialogues without a template reads the
+    // texts of a conversation as `prepare` joins them, and any model one text without an answer.
+    std::vector<std::int32_t> context_of_prompt(const Prompt& prompt) const;
+
     // Returns the replies to each context; the best come first. `rows` seed the sampling. Only the
     // end of a context that is too long is used.
     std::vector<std::vector<Reply>> ranked(const std::vector<std::vector<std::int32_t>>& contexts,
@@ -42,6 +48,10 @@ public:
     // Returns the best reply. With a chat template, the turns are those of the user and the
     // assistant in turn, the last one is the user's, and --system is before them.
     std::string reply(const std::vector<std::string>& turns, std::uint32_t row);
+    // Does the same, and calls `show` with the parts of the reply as they become certain, or with
+    // all of it at once if hypotheses compete.
+    std::string reply(const std::vector<std::string>& turns, std::uint32_t row,
+                      const std::function<void(const std::string&)>& show);
 
     // Returns of how many contexts only the end fitted the model's positions.
     std::uint64_t cut_contexts() const noexcept { return cut_contexts_; }
@@ -55,10 +65,12 @@ public:
 
 private:
     bool is_cut(std::int64_t context) const;
+    std::vector<std::int32_t> context_of_chat(const std::vector<std::string>& turns) const;
+    std::vector<std::int32_t> seen_of(std::vector<std::int32_t> context);
     std::string talk_of(const std::vector<std::string>& turns) const;
 
     const TalkConfig settings_;
-    const bool null_if_empty_;
+    const bool learnt_dialogues_;
     const std::int64_t longest_;     // maximum tokens of context; <= 0: the model's positions
     const std::int64_t max_length_;  // of a reply
     std::uint64_t cut_contexts_ = 0;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/text/conversation_shapes.hpp"
 #include "data/text/format_hint.hpp"
 #include "data/text/json_lines.hpp"
 #include "launcher/generate/chat_session.hpp"
@@ -11,7 +12,6 @@
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/core/text_start.hpp"
-#include "runtime/files/read_lines.hpp"
 
 namespace lockstep::launcher {
 
@@ -28,7 +28,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
     throw Error(
         ErrorKind::data,
         where + ": " + what +
-            R"(; a line is {"text": "..."}, {"context": ["turn", ...]} or {"messages": [...]})");
+            R"(; a line is {"text": "..."}, {"prompt": "..."}, {"context": ["turn", ...]}, )"
+            R"({"messages": [...]}, or has ShareGPT's or Alpaca's form)");
 }
 
 nlohmann::json object_of(const std::string& line, const std::string& where) {
@@ -63,16 +64,67 @@ std::vector<std::string> turns_of(const nlohmann::json& json, const std::string&
     return turns;
 }
 
-// Returns the text of the last message; empty: it is no text.
-std::string last_words_of(const nlohmann::json& messages, const std::string& where) {
+// Returns the text of a message, or those of its parts; empty: it has none.
+std::string words_of(const nlohmann::json& message) {
+    const auto content = message.find("content");
+    if (content == message.end()) return "";
+    if (content->is_string()) return content->get<std::string>();
+    std::string words;
+    if (content->is_array())
+        for (const nlohmann::json& part : *content)
+            if (part.is_object() && part.contains("text") && part["text"].is_string())
+                words += (words.empty() ? "" : "\n") + part["text"].get<std::string>();
+    return words;
+}
+
+// Returns the texts of the messages, of which the last one may be empty.
+std::vector<std::string> words_of_all(const nlohmann::json& messages, const std::string& where) {
     if (!messages.is_array() || messages.empty())
         refuse(where, R"("messages" is no list, or an empty one)");
     for (const nlohmann::json& message : messages)
         if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
             refuse(where, R"("messages" has one without a "role")");
-    const nlohmann::json& last = messages.back();
-    if (!last.contains("content") || !last["content"].is_string()) return "";
-    return last["content"].get<std::string>();
+    std::vector<std::string> all;
+    for (const nlohmann::json& message : messages) {
+        std::string words = words_of(message);
+        if (!words.empty() || &message == &messages.back()) all.push_back(std::move(words));
+    }
+    return all;
+}
+
+// Adds the answer that a line of data for training has, and a line of prompts may lack.
+void add_answer(nlohmann::ordered_json& line) {
+    if (line.contains("instruction") && !line.contains("output")) line["output"] = "";
+    if (!line.contains("prompt") || line.contains("completion")) return;
+    line["completion"] =
+        line["prompt"].is_array() ? nlohmann::ordered_json::array() : nlohmann::ordered_json("");
+}
+
+// Returns the line as "messages" up to the last answer; empty: it has another form.
+std::string talk_of_shape(const std::string& text, data::Warnings& found,
+                          const data::SourceLine& source_line, const std::string& where) {
+    auto line = nlohmann::ordered_json::parse(text);
+    add_answer(line);
+    if (line.contains("text") || line.contains("context") ||
+        !data::has_other_shape(nlohmann::json(line)))
+        return "";
+    line = data::as_messages(std::move(line), found, source_line);
+    auto& messages = line["messages"];
+    while (!messages.empty() && messages.back().is_object() &&
+           messages.back().value("role", nlohmann::ordered_json()) == "assistant")
+        messages.erase(messages.size() - 1);
+    if (messages.empty()) refuse(where, "a conversation that asks nothing");
+    return dump_json(line);
+}
+
+Prompt prompt_of_talk(std::string talk, TalkShape shape, const std::string& where) {
+    Prompt prompt;
+    prompt.turns = words_of_all(parse_json(talk)["messages"], where);
+    for (const std::string& turn : prompt.turns) require_text(turn, where);
+    prompt.talk = std::move(talk);
+    prompt.shape = shape;
+    prompt.where = where;
+    return prompt;
 }
 
 }  // namespace
@@ -80,19 +132,10 @@ std::string last_words_of(const nlohmann::json& messages, const std::string& whe
 std::string with_line_feeds(std::string text) { return replaced(std::move(text), "\\n", "\n"); }
 std::string on_one_line(std::string text) { return replaced(std::move(text), "\n", "\\n"); }
 
-bool PromptReader::next_line(std::string& line) {
-    if (!read_line(in_, line, origin_, line_ + 1)) {
-        if (in_.bad()) throw_errno("--input cannot be read to its end", origin_);
-        return false;
-    }
-    ++line_;
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    return true;
-}
-
 // Other systems and programs write such things beside the text.
 void PromptReader::look_at(std::string& line) {
-    const data::SourceLine source_line{&origin_, line_};
+    const data::SourceLine source_line{&lines_.origin(), lines_.number()};
+    if (!line.empty() && line.back() == '\r') line.pop_back();
     data::Warnings found;
     if (line.starts_with(byte_order_mark)) {
         line.erase(0, byte_order_mark.size());
@@ -121,11 +164,9 @@ Prompt prompt_of(const std::string& line, PromptFormat format, const std::string
     prompt.where = where;
     if (format != PromptFormat::jsonl) return prompt;
     const nlohmann::json json = object_of(line, where);
-    if (json.contains("messages")) {
-        prompt.turns = {last_words_of(json["messages"], where)};
-        prompt.talk = line;
-        return prompt;
-    }
+    if (json.contains("messages")) return prompt_of_talk(line, TalkShape::messages, where);
+    if (std::string talk = talk_of_shape(line, found, source_line, where); !talk.empty())
+        return prompt_of_talk(std::move(talk), TalkShape::other, where);
     prompt.turns = turns_of(json, where);
     for (const std::string& turn : prompt.turns) require_text(turn, where);
     std::vector<std::string_view> known(data::members_of_origin().begin(),
@@ -139,12 +180,13 @@ Prompt prompt_of(const std::string& line, PromptFormat format, const std::string
 bool PromptReader::next(Prompt& prompt) {
     std::string line;
     do {
-        if (!next_line(line)) return false;
+        if (!lines_.next(line)) return false;
         look_at(line);
     } while (format_ == PromptFormat::jsonl && line.find_first_not_of(" \t") == std::string::npos);
-    const data::SourceLine source_line{&origin_, line_};
+    const data::SourceLine source_line{&lines_.origin(), lines_.number()};
     data::Warnings found;
-    prompt = prompt_of(line, format_, origin_ + ":" + std::to_string(line_), source_line, found);
+    prompt = prompt_of(line, format_, lines_.origin() + ":" + std::to_string(lines_.number()),
+                       source_line, found);
     warnings_.append(found);
     prompt.number = count_++;
     return true;

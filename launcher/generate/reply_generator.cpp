@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/generate/reply_generator.hpp"
 
+#include "launcher/generate/growing_text.hpp"
+
 namespace lockstep::launcher {
 
 namespace {
@@ -70,11 +72,36 @@ std::vector<std::string> ReplyGenerator::reply(const train::Batch& batch, data::
 std::vector<std::vector<Reply>> ReplyGenerator::ranked(
     const std::vector<std::vector<std::int32_t>>& contexts, const std::vector<std::uint32_t>& rows,
     const std::vector<std::vector<std::int32_t>>& whole_contexts) {
+    return ranked_by(options_, contexts, rows, whole_contexts);
+}
+
+// The last token is held back: END takes its place if the reply is cut there.
+Reply ReplyGenerator::shown(const std::vector<std::int32_t>& context, std::uint32_t row,
+                            const std::vector<std::int32_t>& whole_context,
+                            const std::function<void(const std::string&)>& show) {
+    GrowingText text;
+    model::GenerationOptions options = options_;
+    options.is_complete = [&](std::span<const std::int32_t> tokens) {
+        if (options_.is_complete && options_.is_complete(tokens)) return true;
+        const std::string so_far = tokenizer_.decode(tokens.first(tokens.size() - 1));
+        const std::string more = text.grow(so_far, stops_.begun_bytes(so_far));
+        if (!more.empty()) show(more);
+        return false;
+    };
+    Reply reply = ranked_by(options, {context}, {row}, {whole_context}).front().front();
+    show(text.finish(reply.text));
+    return reply;
+}
+
+std::vector<std::vector<Reply>> ReplyGenerator::ranked_by(
+    const model::GenerationOptions& options, const std::vector<std::vector<std::int32_t>>& contexts,
+    const std::vector<std::uint32_t>& rows,
+    const std::vector<std::vector<std::int32_t>>& whole_contexts) {
     const model::SpecialTokens special{tokenizer_.special().start, tokenizer_.special().ends,
-                                       tokenizer_.size()};
+                                       tokenizer_.size(), tokenizer_.reply_begin()};
     std::vector<std::vector<Reply>> replies;
     for (const auto& hypotheses :
-         model::generate_ranked(decoder_, contexts, rows, options_, special, whole_contexts)) {
+         model::generate_ranked(decoder_, contexts, rows, options, special, whole_contexts)) {
         auto& of_context = replies.emplace_back();
         for (const auto& [tokens, score] : hypotheses) {
             of_context.push_back({stops_.cut(tokenizer_.decode(tokens)), score, tokens.size()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,22 @@ public:
         const std::vector<std::uint32_t>& rows,
         const std::vector<std::vector<std::int32_t>>& whole_contexts = {});
 
+    // Tells whether a reply can be shown while it grows: hypotheses that compete may change it.
+    bool grows() const noexcept { return options_.beam_size == 1; }
+    // Returns the best reply, and calls `show` with each part of it as soon as it is certain, with
+    // nothing of a text that ends replies. The parts make the reply, unless its tokenizer changes
+    // words that were there: then a line feed and the whole reply come last.
+    Reply shown(const std::vector<std::int32_t>& context, std::uint32_t row,
+                const std::vector<std::int32_t>& whole_context,
+                const std::function<void(const std::string&)>& show);
+
 private:
+    std::vector<std::vector<Reply>> ranked_by(
+        const model::GenerationOptions& options,
+        const std::vector<std::vector<std::int32_t>>& contexts,
+        const std::vector<std::uint32_t>& rows,
+        const std::vector<std::vector<std::int32_t>>& whole_contexts);
+
     model::IncrementalDecoder& decoder_;
     const data::Tokenizer& tokenizer_;
     StopTexts stops_;

@@ -51,6 +51,14 @@ bool StopTexts::are_at_end(std::span<const std::int32_t> tokens) const {
     return first_in(tokenizer_.decode(tokens)) != std::string_view::npos;
 }
 
+std::size_t StopTexts::begun_bytes(std::string_view text) const noexcept {
+    std::size_t most = 0;
+    for (const std::string& form : forms_)
+        for (std::size_t bytes = std::min(form.size() - 1, text.size()); bytes > most; --bytes)
+            if (text.ends_with(std::string_view(form).substr(0, bytes))) most = bytes;
+    return most;
+}
+
 std::string StopTexts::cut(std::string text) const {
     text.resize(std::min(text.size(), first_in(text)));
     return text;

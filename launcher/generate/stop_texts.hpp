@@ -26,6 +26,9 @@ public:
     // threads may call it.
     bool are_at_end(std::span<const std::int32_t> tokens) const;
 
+    // Returns how many bytes at the end of the text are the beginning of one of the texts.
+    std::size_t begun_bytes(std::string_view text) const noexcept;
+
     // Returns the part of the text before the first of them; all of it if it has none.
     std::string cut(std::string text) const;
 

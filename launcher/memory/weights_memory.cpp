@@ -21,10 +21,11 @@ namespace {
 std::int64_t bytes_of_weights(const RunConfig& config) {
     constexpr std::uintmax_t smallest_weight = 2;
     const std::string file = config.model_file + "/" + train::weights_file;
-    const std::size_t count =
-        model::parameter_table(open_model_folder(config.model_file).config).count();
+    const model::ModelConfig model = open_model_folder(config.model_file).config;
+    const std::size_t count = model::parameter_table(model).count();
     if (is_file(file) && count > std::filesystem::file_size(file) / smallest_weight) return 0;
-    return static_cast<std::int64_t>(count * sizeof(float));
+    return static_cast<std::int64_t>(count * sizeof(float) +
+                                     model::frozen_table(model).count() * smallest_weight);
 }
 
 }  // namespace

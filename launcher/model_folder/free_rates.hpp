@@ -18,6 +18,7 @@ inline constexpr std::array free_rates{
     FreeRate{"dropout", &model::ModelConfig::dropout},
     FreeRate{"attention-dropout", &model::ModelConfig::attention_dropout},
     FreeRate{"relu-dropout", &model::ModelConfig::relu_dropout},
-    FreeRate{"label-smoothing", &model::ModelConfig::label_smoothing}};
+    FreeRate{"label-smoothing", &model::ModelConfig::label_smoothing},
+    FreeRate{"z-loss", &model::ModelConfig::z_loss}};
 
 }  // namespace lockstep::launcher

@@ -35,8 +35,10 @@ bool is_huggingface_folder(const std::string& folder) {
 
 train::NamesOf names_in_huggingface(const model::ModelConfig& config, const std::string& folder) {
     if (!model::has_huggingface_form(config.kind))
-        throw Error(ErrorKind::config, folder + ": is a " + model::name(config.kind) +
-                                           ", of which transformers has no models");
+        throw Error(ErrorKind::config,
+                    folder + ": is a " + model::name(config.kind) +
+                        ", which is not written for transformers here; examples/weights_to_hf.py "
+                        "writes bart, blenderbot and blenderbot-small");
     return config.kind == model::Kind::gpt2 ? train::NamesOf::gpt2 : train::NamesOf::llama;
 }
 
@@ -55,7 +57,7 @@ train::TransformersForm folder_form(const model::ModelConfig& config,
                                     const std::vector<std::string>& folders) {
     const bool foreign = data::holds_huggingface_tokenizer(tokenizer_folder) ||
                          path_exists(tokenizer_folder + "/" + data::format::foreign_tokenizer_file);
-    if (!foreign || !model::has_huggingface_form(config.kind)) return {};
+    if (!foreign || !model::has_huggingface_form(config.kind) || config.lora.rank > 0) return {};
     for (const std::string& folder : folders)
         if (const std::string before = huggingface_config_in(folder); !before.empty())
             return huggingface_form(config, Dtype::fp32, before, tokens);

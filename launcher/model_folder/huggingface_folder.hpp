@@ -31,7 +31,7 @@ train::TransformersForm huggingface_form(const model::ModelConfig& config, Dtype
 
 // Returns how a model's folder is one of transformers: if these have models of the kind and read
 // the tokenizer's files, which lie in `tokenizer_folder`. Its config.json is made of that in the
-// first of the folders that has one. Else the form is empty.
+// first of the folders that has one. Else the form is empty, as it is for adapters alone.
 train::TransformersForm folder_form(const model::ModelConfig& config,
                                     const std::string& tokenizer_folder,
                                     const data::SpecialTokens& tokens,

@@ -25,6 +25,8 @@ namespace {
 constexpr std::array files{"config.json",
                            train::own_description_file,
                            train::weights_file,
+                           "adapter_config.json",
+                           "adapter_model.safetensors",
                            data::format::tokenizer_file,
                            data::format::dictionary_file,
                            data::format::sentencepiece_file,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/tokenizers/dataset_tokenizer.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/free_rates.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_files.hpp"
@@ -50,6 +51,9 @@ std::vector<Key> fixed_keys() {
         {"n_encoder_layers", {"n-encoder-layers", "n-layers"}},
         {"n_decoder_layers", {"n-decoder-layers", "n-layers"}},
         {"n_positions", {"n-positions"}},
+        {"n_kv_heads", {"n-kv-heads"}},
+        {"rope_theta", {"rope-theta"}},
+        {"norm_epsilon", {"norm-epsilon"}},
     };
 }
 
@@ -64,20 +68,25 @@ std::string text_of(const nlohmann::json& value) {
     return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
+// Families have different keys.
+nlohmann::json value_of(const nlohmann::json& config, const Key& key) {
+    return config.value(key.key, nlohmann::json("none"));
+}
+
 void require_same(const ModelSource& source, const model::ModelConfig& stored,
                   const model::ModelConfig& wanted, const std::set<std::string>& given) {
     const nlohmann::json there = parse_json(model::to_json(stored));
     const nlohmann::json here = parse_json(model::to_json(wanted));
     for (const Key& key : fixed_keys()) {
         const std::string* option = given_option(key, given);
-        if (option == nullptr || there.at(key.key) == here.at(key.key)) continue;
+        if (option == nullptr || value_of(there, key) == value_of(here, key)) continue;
         // Without an encoder --n-layers speaks of the decoder's layers alone.
         if (!model::has_encoder(stored) && *option == "n-layers" && key.options.size() == 2 &&
             key.options.front() == "n-encoder-layers")
             continue;
-        throw Error(ErrorKind::config, "--" + *option + " asks for " + text_of(here.at(key.key)) +
-                                           ", but the model in " + source.folder + " has " +
-                                           text_of(there.at(key.key)) +
+        throw Error(ErrorKind::config, "--" + *option + " asks for " +
+                                           text_of(value_of(here, key)) + ", but the model in " +
+                                           source.folder + " has " + text_of(value_of(there, key)) +
                                            "; leave the option out, or give another " +
                                            source.option);
     }
@@ -106,6 +115,11 @@ void require_writable(const std::string& folder) {
     if (const std::string broken = broken_link(folder); !broken.empty())
         throw Error(ErrorKind::config,
                     "-mf " + folder + ": " + broken + "; make that folder, or choose another one");
+    if (is_adapter_folder(folder))
+        throw Error(ErrorKind::config, "-mf " + folder +
+                                           ": holds adapters of PEFT, which no run changes; give "
+                                           "--lora " +
+                                           folder + " and a new -mf");
     if (is_huggingface_folder(folder))
         throw Error(ErrorKind::config, "-mf " + folder +
                                            ": is a model of transformers, which no run changes; "
@@ -162,7 +176,7 @@ void require_room(const std::string& folder, std::uintmax_t bytes) {
 }
 
 bool holds_model(const std::string& folder) {
-    return !folder.empty() && path_exists(folder + "/config.json");
+    return !folder.empty() && (path_exists(folder + "/config.json") || is_adapter_folder(folder));
 }
 
 void require_same_dictionary(const OpenedModel& model, const std::string& folder,
@@ -283,6 +297,7 @@ OpenedModel open_model_folder(const std::string& folder) {
     require_model(folder);
     require_regular_files(folder);
     require_fetched_files(folder);
+    if (is_adapter_folder(folder)) return open_adapter_folder(folder);
     OpenedModel opened =
         is_huggingface_folder(folder) ? open_huggingface_folder(folder) : open_own_folder(folder);
     if (!opened.tokenizer->fits_table(opened.config.vocabulary))

@@ -15,7 +15,7 @@
 namespace lockstep::launcher {
 
 // A model folder holds config.json, the tokenizer's files, model.safetensors, checkpoints/ and
-// metrics.
+// metrics. A folder of PEFT's with adapters counts as one; its base has the rest.
 
 bool holds_model(const std::string& folder);
 // Throws a config error when the folder holds no model.

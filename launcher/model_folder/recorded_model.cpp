@@ -63,6 +63,7 @@ std::string contradiction(const std::string& folder, const model::ModelConfig& c
     auto recorded = recorded_model(weights);
     if (!recorded) return "";
     for (const FreeRate& rate : free_rates) (*recorded).*rate.value = config.*rate.value;
+    recorded->lora.base = config.lora.base;  // it may have been moved
     const auto here = parse_json(model::to_json(config));
     const auto there = parse_json(model::to_json(*recorded));
     nlohmann::json members = there;

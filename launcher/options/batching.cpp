@@ -20,18 +20,24 @@ data::Dynamic eval_dynamic(const BatchConfig& batch) {
     return batch.dynamic;
 }
 
+std::string name_of(const model::ModelConfig& model) {
+    return model::architecture(model.kind).name;
+}
+
 void require_dialogues(const model::ModelConfig& model, const data::Dataset& dataset) {
     if (!model::has_encoder(model) || dataset.kind() != data::DatasetKind::language_model) return;
-    throw Error(ErrorKind::config, dataset.directory() +
-                                       ": holds plain text, but transformer/generator is trained "
-                                       "on dialogues; use -m gpt2, or prepare dialogues");
+    throw Error(ErrorKind::config, dataset.directory() + ": holds plain text, but " +
+                                       name_of(model) +
+                                       " is trained on dialogues; use -m gpt2, or prepare "
+                                       "dialogues");
 }
 
 void require_start(const model::ModelConfig& model, const data::Dataset& dataset) {
     if (!model::has_encoder(model) || dataset.special().start) return;
     throw Error(ErrorKind::config, dataset.directory() +
                                        ": its tokenizer has no token with which a decoder begins "
-                                       "a label, and transformer/generator needs one; use -m gpt2");
+                                       "a label, and " +
+                                       name_of(model) + " needs one; use -m gpt2");
 }
 
 }  // namespace

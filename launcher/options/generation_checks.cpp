@@ -38,6 +38,7 @@ struct Readers {
 std::vector<Readers> readers() {
     return {{"topk", {Inference::topk}},
             {"topp", {Inference::nucleus}},
+            {"min-p", {Inference::nucleus, Inference::topk}},
             {"temperature", {Inference::nucleus, Inference::topk, Inference::beam}},
             {"beam-min-length", {Inference::beam, Inference::nucleus, Inference::topk}}};
 }
@@ -45,6 +46,7 @@ std::vector<Readers> readers() {
 // At these values an option asks for what greedy search does anyway.
 bool asks_nothing(const std::string& option, const model::GenerationOptions& generation) {
     return (option == "temperature" && generation.temperature == 1) ||
+           (option == "min-p" && generation.min_p == 0) ||
            (option == "beam-min-length" && generation.beam_min_length <= 1);
 }
 

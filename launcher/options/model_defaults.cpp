@@ -97,7 +97,8 @@ train::ModelDescription describe(const model::ModelConfig& model, const RunConfi
 }
 
 OptionValues stored_defaults(const std::string& folder) {
-    if (!holds_model(folder) || is_huggingface_folder(folder)) return {};
+    if (!holds_model(folder) || is_adapter_folder(folder) || is_huggingface_folder(folder))
+        return {};
     const auto config = parse_json(train::read_description(folder).config_json);
     if (!config.contains("defaults")) return {};
     const auto& defaults = config["defaults"];

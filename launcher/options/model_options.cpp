@@ -27,6 +27,13 @@ void add_shape(OptionTable& table, RunConfig& config) {
                   "decoder layers (-1: as --n-layers)", INT64_MIN, max_layers);
     table.integer("ffn-size,hid", m.ffn_size, "width of the feed-forward layers", 1, max_width);
     table.integer("n-heads", m.heads, "attention heads; divide the width", 1);
+    table.integer("n-kv-heads", config.n_kv_heads,
+                  "llama and its like: heads of keys and values; divide --n-heads (-1: as many)",
+                  -1, max_width);
+    table.number_from_0("rope-theta", config.rope_theta,
+                        "llama and its like: base of the rotary positions' wavelengths");
+    table.number_from_0("norm-epsilon", config.norm_epsilon,
+                        "llama and its like: added to the mean square in a norm");
     table.integer("n-positions", config.n_positions,
                   "longest sequence (-1: the larger truncation, or 1024)", INT64_MIN,
                   max_positions);
@@ -42,11 +49,14 @@ OptionTable model_table(RunConfig& config) {
     std::vector<std::pair<std::string, model::Kind>> kinds;
     for (const model::Architecture& family : model::architectures())
         kinds.emplace_back(family.name, family.kind);
-    table.choice("model,m", m.kind, kinds, "encoder-decoder as ParlAI's, or GPT-2");
-    table.choice<Variant>(
-        "variant", m.variant,
-        {{"aiayn", Variant::aiayn}, {"prelayernorm", Variant::prelayernorm}, {"xlm", Variant::xlm}},
-        "where the layer norms of transformer/generator stand");
+    table.choice("model,m", m.kind, kinds,
+                 "encoder-decoder as ParlAI's, or a family of transformers");
+    table.choice<Variant>("variant", m.variant,
+                          {{"aiayn", Variant::aiayn},
+                           {"prelayernorm", Variant::prelayernorm},
+                           {"xlm", Variant::xlm},
+                           {"bart", Variant::bart}},
+                          "where the layer norms of transformer/generator stand");
     table.choice<kernels::Activation>(
         "activation", m.activation,
         {{"relu", kernels::Activation::relu}, {"gelu", kernels::Activation::gelu_erf}},
@@ -61,8 +71,32 @@ OptionTable model_table(RunConfig& config) {
     table.flag("learn-positional-embeddings", config.learned_positions,
                "learn positions instead of sinusoids");
     table.flag("embeddings-scale", config.embeddings_scale, "scale embeddings by sqrt(width)");
+    table
+        .number_from_0("z-loss", m.z_loss,
+                       "adds this times the square of log(sum of e^logit) to each label's loss, as "
+                       "PaLM's 1e-4; no metric counts it")
+        .with(Trait::updates);
     table.rate("label-smoothing", m.label_smoothing, "share of the target spread over all entries")
         .with(Trait::updates);
+    return table;
+}
+
+OptionTable lora_table(RunConfig& config) {
+    LoraChoice& lora = config.lora;
+    OptionTable table("Adapters (LoRA)");
+    table.integer("lora-r", lora.rank,
+                  "train adapters of this rank and leave the model of --init-model as it is (0: "
+                  "train the model)",
+                  0, 1 << 14);
+    table.number_from_0("lora-alpha", lora.alpha,
+                        "adapters count alpha / rank times (0: twice the rank)");
+    table.text("lora-modules", lora.modules, "NAMES",
+               "matrices with adapters, by the ends of their names: q_proj,v_proj; or all-linear");
+    table.flag("lora-rs", lora.rank_stabilized, "adapters count alpha / sqrt(rank) times");
+    table
+        .text("lora", lora.adapter, "DIR",
+              "PEFT's adapters to go on from; not read when the run continues")
+        .with(Trait::paths, Trait::launch);
     return table;
 }
 
@@ -78,6 +112,11 @@ RunConfig with_model(RunConfig config, const model::ModelConfig& model) {
     }
     if (had.n_positions != model.n_positions) config.n_positions = model.n_positions;
     const model::Architecture& family = model::architecture(model.kind);
+    if (family.parts) {
+        config.n_kv_heads = model.parts.kv_heads > 0 ? model.parts.kv_heads : -1;
+        config.rope_theta = model.parts.rotary.theta;
+        config.norm_epsilon = model.parts.norm_epsilon;
+    }
     if (!family.positions) config.learned_positions = model.positions == model::Positions::learned;
     if (!family.embedding_scale)
         config.embeddings_scale = model.embedding_scale == model::EmbeddingScale::sqrt_dim;

@@ -53,6 +53,7 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
         PrepareRule{format != TextFormat::text, {"block-size", "documents"}, "--format text"},
         PrepareRule{format != TextFormat::jsonl, {"label-turns"}, "--format jsonl"},
         PrepareRule{format == TextFormat::text, {"history-size", "delimiter"}, "dialogues"},
+        PrepareRule{format != TextFormat::messages, {"date", "row-of"}, "--format messages"},
         PrepareRule{kind != TokenizerKind::sentencepiece,
                     {"sentencepiece-model", "sentencepiece-sample"},
                     "--tokenizer sentencepiece"},

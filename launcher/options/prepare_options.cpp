@@ -38,6 +38,7 @@ void add_held_out(OptionTable& table, data::HeldOut& held_out) {
 OptionTable prepare_table(PrepareConfig& config) {
     using data::Documents;
     using data::LabelTurns;
+    using data::TalkRows;
     using data::TextFormat;
     data::PrepareOptions& o = config.options;
     OptionTable table("Text and shards");
@@ -69,6 +70,12 @@ OptionTable prepare_table(PrepareConfig& config) {
                   -1);
     add_delimiter(table, o.read.delimiter);
     table.integer("threads", o.threads, "0: every core", 0, max_threads);
+    table.text("date", o.date, "YYYY-MM-DD",
+               "messages: the day that the chat template prints; without it, there is none");
+    table.choice<TalkRows>(
+        "row-of", o.talk_rows,
+        {{"conversation", TalkRows::conversations}, {"turn", TalkRows::turns}},
+        "chat template: a row of train is a conversation, or each turn of the assistant");
     table.integer("seed", o.seed, "chooses the training label among several", 0);
     table.flag("overwrite", config.overwrite, "replace an existing data directory");
     table.flag("verbose", config.verbose, "say more");

@@ -11,6 +11,7 @@
 #include "launcher/options/memory_options.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "launcher/options/schedule_checks.hpp"
+#include "launcher/options/unread_options.hpp"
 #include "model/architectures.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
@@ -159,6 +160,20 @@ void check_family(const RunConfig& config) {
           config.learned_positions ? Positions::learned : Positions::sinusoidal);
 }
 
+void check_lora(const RunConfig& config) {
+    const auto given = [&](const char* option) { return config.given.contains(option); };
+    if (config.lora.rank > 0 && !config.lora.adapter.empty())
+        config_error(
+            "--lora-r contradicts --lora, whose adapters have their own rank; leave one out");
+    for (const char* option : {"lora-alpha", "lora-modules", "lora-rs"}) {
+        if (!given(option) || config.lora.rank > 0) continue;
+        config_error("--" + std::string(option) +
+                     (config.lora.adapter.empty() ? ": give --lora-r, the rank, too"
+                                                  : ": the adapters of --lora have their own; "
+                                                    "leave it out"));
+    }
+}
+
 void check_device(const RunConfig& config) {
     const bool fp16 = config.precision == PrecisionChoice::fp16;
     if (config.fp16 && config.given.contains("precision") && !fp16)
@@ -210,6 +225,7 @@ void check_options(Task task, const RunConfig& config) {
     check_device(config);
     check_memory(config);
     check_family(config);
+    check_lora(config);
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
         check_budget(config);
@@ -223,11 +239,16 @@ void check_options(Task task, const RunConfig& config) {
     const bool replies =
         talks(task) || task == Task::display || (task == Task::evaluate && !config.skip_generation);
     if (replies) check_generation(config);
+    check_unread(task, config);
     if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
     // A score is divided by a power of at most some thousand tokens, which must be a number.
     constexpr double largest_exponent = 20;
     if (std::abs(config.generation.beam_length_penalty) > largest_exponent)
         config_error("--beam-length-penalty: give at least -20 and at most 20");
+    if (config.generation.repetition_penalty <= 0)
+        config_error("--repetition-penalty: give more than 0; 1 changes nothing");
+    if (config.generation.min_p < 0 || config.generation.min_p > 1)
+        config_error("--min-p: give at least 0 and at most 1");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {
         config_error("--topp: give more than 0 and at most 1");
     }

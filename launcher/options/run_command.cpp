@@ -99,6 +99,11 @@ void derive(RunConfig& config) {
     m.embedding_scale =
         config.embeddings_scale ? model::EmbeddingScale::sqrt_dim : model::EmbeddingScale::none;
     model::apply_fixed(m);
+    if (model::architecture(m.kind).parts) {
+        m.parts.kv_heads = std::max<std::int64_t>(config.n_kv_heads, 0);
+        m.parts.rotary.theta = config.rope_theta;
+        m.parts.norm_epsilon = config.norm_epsilon;
+    }
     const bool truncation = model::architecture(m.kind).row_limit == model::RowLimit::truncation;
     const BatchConfig& b = config.batch;
     const auto longest = std::max({b.truncate, b.text_truncate, b.label_truncate});
@@ -196,6 +201,7 @@ std::vector<OptionTable> run_tables(Task task, RunConfig& config) {
                   "not read when the run continues")
             .with(Trait::paths, Trait::launch);
         tables.push_back(std::move(start));
+        tables.push_back(lora_table(config));
         tables.push_back(final_table(config));
     }
     if (task == Task::evaluate) tables.push_back(eval_table(config));

@@ -9,6 +9,7 @@
 
 #include "data/batching/batching_options.hpp"
 #include "launcher/command_line/compared_options.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "model/config.hpp"
 #include "model/decoding/generation.hpp"
 #include "model/recompute.hpp"
@@ -103,7 +104,10 @@ struct RunConfig {
     PrecisionChoice precision = PrecisionChoice::automatic;
     bool fp16 = false;  // ParlAI's option for a precision
     model::ModelConfig model;
+    LoraChoice lora;
     std::int64_t n_layers = 2, n_encoder_layers = -1, n_decoder_layers = -1, n_positions = -1;
+    std::int64_t n_kv_heads = -1;  // of families with parts; -1: as many as heads
+    float rope_theta = model::Rotary().theta, norm_epsilon = model::LayerParts().norm_epsilon;
     bool learned_positions = false, embeddings_scale = true;
     BatchConfig batch;
     train::TrainOptions train;

@@ -180,6 +180,12 @@ OptionTable generation_table(RunConfig& config) {
     table.integer("topk", g.topk, "entries that topk draws from", 1);
     table.number("topp", g.topp, "probability mass that nucleus draws from");
     table.number("temperature", g.temperature, "divides the logits");
+    table.number("min-p", g.min_p,
+                 "topk and nucleus draw nothing less likely than this share of the likeliest (0: "
+                 "off)");
+    table.number("repetition-penalty", g.repetition_penalty,
+                 "makes tokens less likely that were there before, above 1, or more, below (1: "
+                 "off)");
     table
         .integer("max-length", g.max_length,
                  "longest reply, its end counted (-1: --label-truncate, else 256)", -1)

@@ -56,6 +56,16 @@ std::string schedule_text(const RunConfig& config, std::int64_t updates) {
            (warmup > 0 ? ", " + std::to_string(warmup) + " of them a warm-up" : "");
 }
 
+std::string phases_text(const RunConfig& config, std::int64_t updates) {
+    if (config.train.schedule.kind != train::ScheduleKind::wsd) return "";
+    const auto [warmup, stable, fall] =
+        train::Schedule(schedule_of(config, updates), config.train.optimizer.learningrate, updates)
+            .phases();
+    return "the learning rate warms up in " + std::to_string(warmup) + " updates, stays in " +
+           std::to_string(stable) + " and falls in the last " + std::to_string(fall) +
+           " (--lr-scheduler wsd)";
+}
+
 void check_schedule(const RunConfig& config) {
     if (has_ratio(config)) check_ratio(config);
     if (!counts_epochs(config)) check_schedule(config, config.train.limits.max_train_steps);

@@ -19,6 +19,9 @@ train::ScheduleOptions schedule_of(const RunConfig& config, std::int64_t updates
 // Tells the user how many updates the epochs were counted to give.
 std::string schedule_text(const RunConfig& config, std::int64_t updates);
 
+// Says how the updates of a wsd schedule are divided; empty: it is another schedule.
+std::string phases_text(const RunConfig& config, std::int64_t updates);
+
 // Throws kind config naming the option that is wrong or missing, or does not go with others.
 void check_schedule(const RunConfig& config);
 // Checks what the number of updates, which data tells, decides.

@@ -13,6 +13,7 @@ constexpr std::uint64_t max_positions = 1 << 20, max_threads = 4096, max_beam_si
 // Each function returns the options of one topic, bound to `config`, which must outlive the table.
 // The files *_options.cpp define them.
 OptionTable model_table(RunConfig& config);
+OptionTable lora_table(RunConfig& config);
 OptionTable data_table(RunConfig& config);
 OptionTable batch_table(RunConfig& config);
 OptionTable optimizer_table(RunConfig& config);

@@ -84,9 +84,9 @@ OptionTable prompt_table(RunConfig& config) {
                                 {"text", PromptFormat::text},
                                 {"jsonl", PromptFormat::jsonl}},
                                "text: a prompt a line, in which \\n is a line feed; jsonl: "
-                               "{\"text\": \"...\"}, {\"context\": [\"turn\", ...]} or "
-                               "{\"messages\": [...]} a line; auto: "
-                               "jsonl where --input ends with .jsonl");
+                               "{\"text\": \"...\"}, {\"context\": [\"turn\", ...]}, "
+                               "{\"messages\": [...]} or a line as prepare reads it, also of a "
+                               "JSON array; auto: jsonl where --input ends with .jsonl or .json");
     table.text("output", t.output, "FILE", "replies (default: standard output)");
     table.flag("overwrite", t.overwrite, "replace the file that --output names");
     table.flag("json", t.json, "a JSON object a line: prompt, reply, score, tokens");

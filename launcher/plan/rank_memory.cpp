@@ -145,6 +145,8 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
              : "weights, fp32",
          signed_of(weights.master)},
         {named("weights that compute", run_.precision), signed_of(weights.compute)},
+        {named("weights of the base, which stay as they are", run_.precision),
+         signed_of(dry_->frozen_bytes())},
         {"gradients, fp32", signed_of(weights.gradient)},
         {optimizer, signed_of(weights.optimizer)},
         {"conversion of gradients to bf16", signed_of(weights.narrowing)},

@@ -100,6 +100,10 @@ private:
 
     model::ModelConfig model() const {
         const ModelSource source = source_of(config_.model_file, config_.init_model);
+        return with_adapters(agreed(source), source, config_.lora, config_.given);
+    }
+
+    model::ModelConfig agreed(const ModelSource& source) const {
         if (has_data()) return agree_on_model(source, config_.model, config_.given, data_.first());
         model::ModelConfig wanted = config_.model;
         if (!holds_model(source.folder) && config_.vocabulary < 0)

@@ -26,7 +26,7 @@ constexpr const char* usage =
     "lockstep checkpoint list MODEL [--json]\n"
     "lockstep checkpoint verify MODEL|CHECKPOINT|FILE... [--json]\n"
     "lockstep checkpoint diff A B [--tolerance X] [--json]\n"
-    "lockstep checkpoint convert FROM TO [--like MODEL] [--overwrite]\n"
+    "lockstep checkpoint convert FROM TO [--like MODEL] [--merge] [--overwrite]\n"
     "lockstep checkpoint convert FROM TO --to transformers [--dtype bf16] [--shard-size 5GB]\n"
     "Lists, verifies, compares and converts checkpoints. TO is a plain file (NAME.safetensors), a\n"
     "checkpoint (step-00001234), or the folder of a new model, of Lockstep or of transformers.\n"
@@ -39,7 +39,7 @@ struct CheckpointOptions {
     std::vector<std::string> paths;
     std::string like;
     double tolerance = 0;
-    bool json = false, overwrite = false;
+    bool json = false, merge = false, overwrite = false;
     checkpoints::Form form = checkpoints::Form::lockstep;
     std::optional<Dtype> dtype;
     std::int64_t shard_bytes = checkpoints::usual_shard_bytes;
@@ -84,6 +84,9 @@ OptionTable checkpoint_table(CheckpointOptions& options) {
     table.text("like", options.like, "DIR",
                "convert: the model whose config.json and tokenizer a new model's folder gets "
                "(default: the one that FROM is in)");
+    table.flag(
+        "merge", options.merge,
+        "convert: write a model of transformers, with adapters (LoRA) merged into their base");
     table.flag("overwrite", options.overwrite, "convert: replace TO");
     add_form(table, options);
     return table;
@@ -129,6 +132,7 @@ int convert(const CheckpointOptions& options) {
         options.paths[1],
         options.like,
         options.overwrite ? checkpoints::Existing::overwrite : checkpoints::Existing::refuse,
+        options.merge ? checkpoints::Adapters::merge : checkpoints::Adapters::keep,
         options.form,
         options.dtype,
         static_cast<std::uint64_t>(options.shard_bytes)};
@@ -153,7 +157,7 @@ std::vector<Command> commands() {
              2,
              2,
              "name what to convert and the result",
-             {"like", "overwrite", "to", "dtype", "shard-size"}}};
+             {"like", "merge", "overwrite", "to", "dtype", "shard-size"}}};
 }
 
 Command find_command(const std::string& word) {
@@ -171,7 +175,7 @@ Command find_command(const std::string& word) {
 // Tells whether the next word is the value of this one.
 bool takes(const std::string& word, const std::string& next) {
     const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
-    if (name == "json" || name == "overwrite") return is_bool_word(next);
+    if (name == "json" || name == "merge" || name == "overwrite") return is_bool_word(next);
     constexpr std::array<std::string_view, 6> valued{"tolerance", "like",  "config",
                                                      "to",        "dtype", "shard-size"};
     return std::ranges::find(valued, name) != valued.end();

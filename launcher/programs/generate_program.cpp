@@ -58,7 +58,9 @@ public:
         replies.resize(std::min(replies.size(), static_cast<std::size_t>(talk_.n_best)));
         if (talk_.json) return write_json(prompt, replies);
         if (shows_prompts_) {
-            for (const std::string& turn : prompt.turns) text_ << "> " << line_of(turn) << '\n';
+            const std::size_t first = prompt.talk.empty() ? 0 : prompt.turns.size() - 1;
+            for (std::size_t i = first; i < prompt.turns.size(); ++i)
+                text_ << "> " << line_of(prompt.turns[i]) << '\n';
         }
         for (const Reply& reply : replies) {
             if (talk_.n_best > 1) text_ << prompt.number + 1 << '\t' << reply.score << '\t';
@@ -137,9 +139,7 @@ public:
 
     void add(Prompt prompt) {
         if (prompt.talk.empty()) ++plain_;
-        contexts_.push_back(prompt.talk.empty()
-                                ? talker_.context_of(prompt.turns)
-                                : talker_.context_of_talk(prompt.talk, prompt.where));
+        contexts_.push_back(talker_.context_of_prompt(prompt));
         rows_.push_back(prompt.number);
         prompts_.push_back(std::move(prompt));
         if (prompts_.size() == size_) answer();
@@ -170,7 +170,8 @@ private:
 
 PromptFormat format_of(const TalkConfig& talk) {
     if (talk.format != PromptFormat::automatic) return talk.format;
-    return talk.input.ends_with(".jsonl") ? PromptFormat::jsonl : PromptFormat::text;
+    const bool json = talk.input.ends_with(".jsonl") || talk.input.ends_with(".json");
+    return json ? PromptFormat::jsonl : PromptFormat::text;
 }
 
 data::Warnings for_each_given_prompt(const TalkConfig& talk,

@@ -60,11 +60,26 @@ private:
         }
         turns_.push_back(line);
         const bool fitted = talker_.cut_contexts() == 0;
-        turns_.push_back(talker_.reply(turns_, replies_++));
+        turns_.push_back(reply());
         if (fitted && talker_.cut_contexts() > 0) std::cerr << talker_.why_cut() + "\n";
-        show("model: " + turns_.back());
+        if (!grows_) show("model: " + turns_.back());
         if (log_) log_->add({"localHuman", line}, {talker_.name(), turns_.back()});
         if (config_.single_turn) begin();
+    }
+
+    // Somebody who waits at a terminal sees the reply grow.
+    std::string reply() {
+        if (!grows_) return talker_.reply(turns_, replies_++);
+        show_part("model: ");
+        const std::string text = talker_.reply(
+            turns_, replies_++, [](const std::string& part) { show_part(printable_lines(part)); });
+        show_part("\n");
+        return text;
+    }
+
+    static void show_part(const std::string& text) {
+        std::cout << text;
+        flush_output();
     }
 
     void show(const std::string& text) {
@@ -77,6 +92,7 @@ private:
     std::optional<ConversationLog>& log_;
     std::vector<std::string> turns_;  // the context, as in training
     std::uint32_t replies_ = 0;
+    const bool grows_ = output_kind() == OutputKind::terminal;
 };
 
 }  // namespace

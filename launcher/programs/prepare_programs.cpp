@@ -8,9 +8,11 @@
 #include "data/prepare/build_dict.hpp"
 #include "data/prepare/display.hpp"
 #include "data/prepare/inspect.hpp"
+#include "data/prepare/prepare.hpp"
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/model_folder/longest_row.hpp"
+#include "launcher/model_folder/tokenizer_folder.hpp"
 #include "launcher/options/prepare_checks.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/programs/programs.hpp"
@@ -31,7 +33,7 @@ void require_given(bool condition, const char* what) {
 std::string fit_blocks(PrepareConfig& config, const std::set<std::string>& given) {
     data::PrepareOptions& options = config.options;
     const std::string& folder = options.tokenizer.dict_file;
-    if (options.read.format != data::TextFormat::text || !is_folder(folder)) return "";
+    if (!data::holds_documents(options.read.format) || !is_folder(folder)) return "";
     const auto longest = longest_row(folder);
     if (!longest || options.block_size <= *longest) return "";
     const std::string reads =
@@ -55,7 +57,9 @@ std::optional<PrepareConfig> parse_prepare(const std::string& usage,
     const auto line = parse_or_answer(usage, args, tables);
     if (!line) return std::nullopt;
     check_prepare(config, line->given);
+    config.like = folder_of_tokenizer(config.like);
     if (!config.like.empty()) config.options.tokenizer.dict_file = config.like;
+    data::find_json_texts(config.options);
     config.told = fit_blocks(config, line->given);
     if (config.dict_lower)
         config.options.tokenizer.dictionary.letter_case = data::LetterCase::lower;
@@ -97,12 +101,12 @@ int build_dict_program(const std::vector<std::string>& args) {
     PrepareConfig asked;
     const auto line = parse_command_line(args, {prepare_table(asked), tokenizer_table(asked)});
     if (!line.help && !asked.options.out.empty()) return prepare_program(args);
-    const auto config =
-        line.help
-            ? parse_prepare(usage, args)
-            : parse_prepare(usage, args,
-                            {"valid", "test", "valid-fraction", "test-fraction", "split-seed",
-                             "shards", "block-size", "history-size", "delimiter", "seed", "like"});
+    const auto config = line.help
+                            ? parse_prepare(usage, args)
+                            : parse_prepare(usage, args,
+                                            {"valid", "test", "valid-fraction", "test-fraction",
+                                             "split-seed", "shards", "block-size", "history-size",
+                                             "delimiter", "date", "row-of", "seed", "like"});
     if (!config) return 0;
     require_given(!config->options.inputs.empty(),
                   "--input: name at least one file of training text");

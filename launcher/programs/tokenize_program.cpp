@@ -12,6 +12,7 @@
 #include "data/tokenizers/tokenizer.hpp"
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/generate/prompts.hpp"
+#include "launcher/model_folder/tokenizer_folder.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/text/terminal.hpp"
 #include "runtime/core/error.hpp"
@@ -272,6 +273,7 @@ int tokenize_program(const std::vector<std::string>& args) {
     if (!line) return 0;
     if (options.folder.empty())
         throw Error(ErrorKind::config, "--model-file: name the folder of a tokenizer");
+    options.folder = folder_of_tokenizer(options.folder);
     const auto codec = open_codec(options, *line);
     if (options.input.empty()) {
         answer_all(std::cin, "standard input", options, *codec);

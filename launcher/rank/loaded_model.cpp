@@ -3,9 +3,11 @@
 
 #include <iostream>
 
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/named_checkpoint.hpp"
 #include "launcher/model_folder/recorded_model.hpp"
+#include "launcher/rank/frozen_base.hpp"
 #include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
@@ -40,6 +42,14 @@ std::string newest_weights(const std::string& folder, const Warn& warn) {
     return *choice.path + "/" + train::weights_file;
 }
 
+std::string weights_of_adapter(const std::string& folder) {
+    std::string weights = folder + "/" + adapter_weights_file;
+    if (path_exists(weights)) return weights;
+    throw Error(ErrorKind::config, folder + ": has no " + adapter_weights_file +
+                                       ", which is what is read of adapters; let PEFT's "
+                                       "save_pretrained write it");
+}
+
 // Reads no file with the optimizer's tensors.
 std::string verified_weights(const std::string& checkpoint) {
     train::retry_reading([&] {
@@ -55,6 +65,7 @@ std::string verified_weights(const std::string& checkpoint) {
 std::string weights_of(const std::string& folder, const Warn& warn) {
     std::string best = folder + "/" + train::weights_file;
     if (path_exists(best)) return best;
+    if (is_adapter_folder(folder)) return weights_of_adapter(folder);
     std::string index = folder + "/" + train::weight_index_file;
     return path_exists(index) ? index : newest_weights(folder, warn);
 }
@@ -93,6 +104,7 @@ LoadedModel::LoadedModel(const std::string& folder, const std::string& checkpoin
     require_fitting(opened_.config, folder, weights);
     model_ = make_model(opened_.config, device);
     model_->load_weights(weights);
+    load_base(opened_.config, *model_);
 }
 
 }  // namespace lockstep::launcher

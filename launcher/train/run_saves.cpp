@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/run_saves.hpp"
 
+#include "launcher/checkpoints/adapter_files.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/folder_sink.hpp"
+#include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/pieces/piece_sink.hpp"
 #include "runtime/train/pieces/shared_folder.hpp"
 
@@ -70,6 +73,12 @@ std::unique_ptr<train::CheckpointSink> make_saves(const SavingRun& run,
     if (sharing > 1 && train::can_all_write(*run.job.communicator, sharing, run.config.model_file))
         return make_piece_sink(run, sharing, description, record);
     return make_folder_sink(run, sharing, description, record);
+}
+
+void give_adapters(const std::string& model_file, const model::ModelConfig& model) {
+    const std::string weights = model_file + "/" + train::weights_file;
+    if (model.lora.rank > 0 && path_exists(weights))
+        checkpoints::write_adapters(model_file, model, weights);
 }
 
 }  // namespace lockstep::launcher

@@ -32,4 +32,8 @@ std::unique_ptr<train::CheckpointSink> make_saves(const SavingRun& run,
                                                   const train::ModelDescription& description,
                                                   const train::RunRecord& record);
 
+// Writes the adapters of the model in the folder, if it has any, for programs that know PEFT's form
+// alone.
+void give_adapters(const std::string& model_file, const model::ModelConfig& model);
+
 }  // namespace lockstep::launcher

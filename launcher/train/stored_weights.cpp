@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/stored_weights.hpp"
 
+#include "launcher/model_folder/huggingface_folder.hpp"
+#include "launcher/model_folder/model_folder.hpp"
 #include "runtime/comm/texts.hpp"
+#include "runtime/core/printable.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 #include "runtime/train/pieces/owned_files.hpp"
@@ -55,6 +58,23 @@ void load_shared_weights(const std::string& path, model::Model& model, train::En
     }
     train::retry_reading([&] { train::load_owned_weights(seen, owned->current()); });
     owned->write_back(Written::weights);
+}
+
+std::string first_weights(const RunConfig& config, const model::ModelConfig& model,
+                          const Warn& warn) {
+    if (model.lora.rank > 0 && !config.lora.adapter.empty())
+        return weights_of(config.lora.adapter, warn);
+    const std::string& from = config.init_model;
+    // New adapters: the folder has their base.
+    if (model.lora.rank > 0 && is_huggingface_folder(model_folder_of(from))) return "";
+    return holds_model(from) ? weights_of(from, warn) : from;
+}
+
+std::string first_adapters(const RunConfig& config, const model::ModelConfig& model, Log& log) {
+    std::string path = first_weights(config, model, warn_on_standard_error);
+    log.info("adapters are added to the model in " + printable(model.lora.base) +
+             (path.empty() ? "" : "; they begin as those of " + printable(path)));
+    return path;
 }
 
 void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,

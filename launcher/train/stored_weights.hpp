@@ -5,6 +5,7 @@
 #include <string>
 
 #include "launcher/rank/job.hpp"
+#include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/training.hpp"
 #include "model/devices/model.hpp"
 #include "runtime/train/checkpoint/checkpoint.hpp"
@@ -23,6 +24,12 @@ std::optional<train::RunRecord> load_state(const std::optional<std::string>& che
 // in the same way. Collective.
 void load_shared_weights(const std::string& path, model::Model& model, train::Engine& engine,
                          comm::Communicator& ranks);
+// Returns the file or folder that a run's first weights are read from; empty: they are initial
+// ones, or those that the model's own folder has. `warn` is told of damaged checkpoints.
+std::string first_weights(const RunConfig& config, const model::ModelConfig& model,
+                          const Warn& warn);
+// Does so of a run with adapters, and tells it.
+std::string first_adapters(const RunConfig& config, const model::ModelConfig& model, Log& log);
 // Gives a run its first weights: those of the file that rank 0 names, or initial ones if that is
 // empty. Collective.
 void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,

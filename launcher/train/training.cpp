@@ -11,6 +11,7 @@
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/evaluate/evaluator.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
@@ -173,8 +174,9 @@ int train_together(const TrainingCommand& command, const RunConfig& launch, Laun
 
 TrainingPlan check_training(const RunConfig& config, LaunchMode mode) {
     TrainingPlan plan = check_data(config, mode, [&](const data::Dataset& first) {
-        return agree_on_model(source_of(config.model_file, config.init_model), config.model,
-                              config.given, first);
+        const ModelSource source = source_of(config.model_file, config.init_model);
+        return with_adapters(agree_on_model(source, config.model, config.given, first), source,
+                             config.lora, config.given);
     });
     require_writable(config.model_file);
     return plan;

@@ -20,6 +20,7 @@
 #include "launcher/options/schedule_checks.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/plan/dry_traffic.hpp"
+#include "launcher/rank/frozen_base.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/cores_observer.hpp"
 #include "launcher/train/finished_run.hpp"
@@ -102,6 +103,7 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
                          : job.rank_info.size * config.batch.update_freq;
     options_.schedule = schedule_of(config, plan.schedule_end.updates);
     model_->reserve(static_cast<std::size_t>(activations_bytes_));
+    load_base(plan_.model, *model_, *job_.communicator);
     start_weights();
     open_data();
     open_validation();
@@ -153,6 +155,8 @@ void TrainingSession::start_first_weights() {
 
 std::string TrainingSession::tell_first_weights() const {
     const std::string& from = config_.init_model;
+    if (plan_.model.lora.rank > 0 && !from.empty())
+        return first_adapters(config_, plan_.model, log_);
     if (!from.empty()) {
         std::string weights = holds_model(from) ? weights_of(from) : from;
         log_.info("starting from the weights of " + from +
@@ -268,8 +272,10 @@ void TrainingSession::announce() const {
     const std::string cores = std::to_string(device.threads) +
                               (device.threads == 1 ? " core" : " cores") +
                               (device.threads_from.empty() ? "" : " (" + device.threads_from + ")");
-    log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters in " +
-              train::name(device.precision) + " on " + std::to_string(rank_info.size) +
+    const std::size_t frozen = model_->frozen().count();
+    log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters" +
+              (frozen > 0 ? " of adapters, beside " + std::to_string(frozen) + " that stay," : "") +
+              " in " + train::name(device.precision) + " on " + std::to_string(rank_info.size) +
               (rank_info.size == 1 ? " rank x " : " ranks x ") +
               (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
@@ -297,6 +303,9 @@ void TrainingSession::announce() const {
             "a micro-batch has one row (--batchsize 1): most of a step's time goes into reading "
             "and updating weights; -bs 16 or more trains more rows a second");
     if (counts_epochs(config_)) log_.info(schedule_text(config_, plan_.schedule_end.updates));
+    if (const std::string phases = phases_text(config_, plan_.schedule_end.updates);
+        !phases.empty())
+        log_.info(phases);
     if (plan_.data.several())
         log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
     if (const std::string attention = model_->attention(); !attention.empty())
@@ -384,6 +393,7 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     if (!trainer.state().validation.best && !has_best_)
         checkpoints->save(train::CheckpointKind::best, trainer.state());
     checkpoints->finish();
+    if (job_.rank_info.rank == 0) give_adapters(config_.model_file, plan_.model);
     log_.info("training ended: " + ended_text(reason, trainer.state()));
     if (reason == train::ExitReason::stop_requested)
         tell_checkpoint(trainer.state().step, continuing);

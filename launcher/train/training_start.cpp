@@ -17,11 +17,13 @@
 #include "launcher/model_folder/recorded_model.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/schedule_checks.hpp"
+#include "launcher/rank/frozen_base.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/rank/same_options.hpp"
 #include "launcher/text/already_told.hpp"
 #include "launcher/text/exit_code.hpp"
 #include "launcher/train/continuation.hpp"
+#include "launcher/train/stored_weights.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
 #include "runtime/comm/texts.hpp"
@@ -213,15 +215,25 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
     return {std::move(config), std::move(plan), std::move(stored)};
 }
 
+// Adapters are of no use without the weights that they are added to.
+void take_base(TrainingStart& start) {
+    model::ModelConfig& model = start.plan.model;
+    if (model.lora.rank > 0) model.lora.base_hash = hash_of_base(model);
+}
+
 // Reads the weights of --init-model before the ranks build their models: a launcher does not start
 // again a program that refuses a damaged file here.
 void require_first_weights(const TrainingStart& start) {
-    const std::string& path = start.config.init_model;
-    if (start.plan.checkpoint || path.empty()) return;
+    if (start.plan.checkpoint) return;
     const Warn silent = [](const std::string&) {};  // the session warns when it loads the weights
+    const std::string path = first_weights(start.config, start.plan.model, silent);
+    if (path.empty()) return;
+    const train::ParameterTable table = model::parameter_table(start.plan.model);
+    if (!start.config.lora.adapter.empty())
+        return train::check_shapes(path, table,
+                                   "these adapters are of another base; give --init-model theirs");
     try {
-        train::check_weights(holds_model(path) ? weights_of(path, silent) : path,
-                             model::parameter_table(start.plan.model));
+        train::check_weights(path, table);
     } catch (const SystemFailure&) {
         throw;
     } catch (const Error& error) {
@@ -259,6 +271,7 @@ void verify_start(TrainingStart& start, const TrainingCommand& command, LaunchMo
         start.plan.lock = std::move(lock);
     }
     require_first_weights(start);
+    take_base(start);
     train::set_aside(choice, log);
     train::remove_leftovers(model_file, model_files);
 }

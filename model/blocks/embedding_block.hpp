@@ -7,6 +7,7 @@
 #include "runtime/kernels/dropout.hpp"
 #include "runtime/kernels/embedding.hpp"
 #include "runtime/kernels/norm.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace lockstep::model {
 
@@ -107,6 +108,8 @@ void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weight
 
     const auto to_positions = [&] {
         if (weights.d_positions.empty()) return;
+        if (run.gradients_into == kernels::Into::overwrite && !weights.d_unused_positions.empty())
+            kernels::fill_zero(run.ctx, weights.d_unused_positions);
         kernels::position_backward<T>(run.ctx, run.batch.offsets, dx, weights.d_positions,
                                       run.gradients_into);
     };

@@ -44,8 +44,17 @@ private:
     // Writes to activated, to made.hidden, and to made.mask unless that has to be empty.
     static void activate(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                          Matrix activated, Saved& made);
+    // The kernels that calculate a product and an activation know no adapters. Only families whose
+    // backward reads `hidden` have any.
+    static bool has_adapters(const Weights& weights) noexcept {
+        return !weights.up.adapters.empty() || !weights.down.adapters.empty();
+    }
     // Returns the columns of what the second product reads.
     static std::int64_t inner(const Weights& weights) noexcept { return weights.down.w.cols; }
+    // Writes the gradient of what the activation reads, which may be the memory of `activated`.
+    static void backward_of_adapted(const StackPass<Ctx, T>& run, const Weights& weights,
+                                    const Saved& made, Constant activated, Constant dy,
+                                    Matrix d_hidden);
     static void backward_of_gated(const StackPass<Ctx, T>& run, const Weights& weights,
                                   const Saved& saved, Constant x, Constant dy, Matrix dx,
                                   Into into);
@@ -84,6 +93,13 @@ void FeedForwardBlock<Ctx, T>::activate(const StackPass<Ctx, T>& run, const Weig
         LinearBlock<Ctx, T>::forward(run, weights.up, x, made.hidden);
         return kernels::gated_activation_forward<T>(run.ctx, run.settings.activation, made.hidden,
                                                     activated);
+    }
+    if (has_adapters(weights)) {
+        const auto site = activation_site(run);
+        made.mask = {};
+        LinearBlock<Ctx, T>::forward(run, weights.up, x, made.hidden);
+        return kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.coordinates,
+                                              made.hidden, activated);
     }
     if (kernels::linear_relu_forward<T>(run.ctx, x, weights.up.w, weights.up.b, activated,
                                         made.mask))
@@ -130,7 +146,13 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
         kernels::activation_forward<T>(run.ctx, site.f, site.dropout, site.coordinates, made.hidden,
                                        activated);
     }
-    kernels::linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw, run.gradients_into);
+    if (has_adapters(weights)) {
+        backward_of_adapted(run, weights, made, activated, dy, d_hidden);
+        return LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
+    }
+    if (!weights.down.dw.empty())
+        kernels::linear_backward_weight<T>(run.ctx, activated, dy, weights.down.dw,
+                                           run.gradients_into);
     if (kernels::linear_relu_backward<T>(run.ctx, dy, weights.down.w, made.mask, d_hidden)) {
         kernels::linear_backward_parameters<T>(run.ctx, x, d_hidden, weights.up.dw, weights.up.db,
                                                run.gradients_into);
@@ -145,6 +167,24 @@ void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weig
                                                      .db = weights.up.db,
                                                      .into = run.gradients_into});
     LinearBlock<Ctx, T>::backward_products(run, weights.up, x, d_hidden, dx, into);
+}
+
+template <class Ctx, class T>
+void FeedForwardBlock<Ctx, T>::backward_of_adapted(const StackPass<Ctx, T>& run,
+                                                   const Weights& weights, const Saved& made,
+                                                   Constant activated, Constant dy,
+                                                   Matrix d_hidden) {
+    const auto site = activation_site(run);
+    LinearBlock<Ctx, T>::backward_products(run, weights.down, activated, dy, d_hidden,
+                                           Into::overwrite);
+    kernels::activation_backward<T>(run.ctx, {.f = site.f,
+                                              .dropout = site.dropout,
+                                              .coordinates = site.coordinates,
+                                              .x = made.hidden,
+                                              .dy = d_hidden,
+                                              .dx = d_hidden,
+                                              .db = weights.up.db,
+                                              .into = run.gradients_into});
 }
 
 template <class Ctx, class T>

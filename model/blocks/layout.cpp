@@ -14,4 +14,11 @@ train::ParameterTable parameter_table(const ModelConfig& config) {
     return table;
 }
 
+train::ParameterTable frozen_table(const ModelConfig& config) {
+    validate(config);
+    train::ParameterTable table;
+    for (ParameterRow& row : frozen_rows(config)) table.add(std::move(row.parameter));
+    return table;
+}
+
 }  // namespace lockstep::model

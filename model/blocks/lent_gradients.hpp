@@ -32,6 +32,7 @@ public:
     using Space = typename Ctx::Space;
     using Arena = device::Arena<Space>;
 
+    LentGradients() = default;  // lends nothing
     // Lends nothing if the device lends none, or if the gradients have slots or are not stored. The
     // store must outlive the object.
     explicit LentGradients(const train::ParameterStore<Space>& store) {

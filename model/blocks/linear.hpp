@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
 #include "runtime/kernels/linear.hpp"
+#include "runtime/kernels/scale.hpp"
 
 namespace lockstep::model {
 
@@ -25,6 +28,13 @@ struct LinearBlock {
     static void forward(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                         Matrix y) {
         kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
+        const auto mark = run.arena.mark();
+        for (const Adapter<T, Space>& adapter : weights.adapters) {
+            const Matrix low = low_rank(run, adapter, x);
+            kernels::linear_backward_input<T>(run.ctx, low, adapter.b, columns_of(adapter, y),
+                                              Into::add);
+            run.arena.rewind(mark);
+        }
     }
 
     // Calculates dw = or += dy^T x and db = or += column sums of dy, as run.gradients_into says,
@@ -38,8 +48,49 @@ struct LinearBlock {
     // Does the same without db: the kernel that calculated dy has already written db.
     static void backward_products(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
                                   Constant dy, Matrix dx, Into into) {
-        kernels::linear_backward_weight<T>(run.ctx, x, dy, weights.dw, run.gradients_into);
+        if (!weights.dw.empty())
+            kernels::linear_backward_weight<T>(run.ctx, x, dy, weights.dw, run.gradients_into);
+        const auto mark = run.arena.mark();
+        // The loops are apart because dx may be the memory of x.
+        std::vector<Matrix> d_low;
+        for (const Adapter<T, Space>& adapter : weights.adapters)
+            d_low.push_back(backward_of_adapter(run, adapter, x, dy));
         kernels::linear_backward_input<T>(run.ctx, dy, weights.w, dx, into);
+        for (std::size_t i = 0; i < d_low.size(); ++i)
+            kernels::linear_backward_input<T>(run.ctx, d_low[i], weights.adapters[i].a, dx,
+                                              Into::add);
+        run.arena.rewind(mark);
+    }
+
+private:
+    template <class M>
+    static M columns_of(const Adapter<T, Space>& adapter, const M& y) {
+        return y.columns(adapter.first, adapter.b.cols);
+    }
+
+    // Returns scale * x a^T, [x.rows, rank], in the arena.
+    static Matrix low_rank(const StackPass<Ctx, T>& run, const Adapter<T, Space>& adapter,
+                           Constant x) {
+        const Matrix low = run.take(x.rows, adapter.a.rows);
+        kernels::linear_forward<T>(run.ctx, x, adapter.a, {}, low);
+        kernels::scale<T>(run.ctx, adapter.scale, low);
+        return low;
+    }
+
+    // Calculates da and db, and returns the gradient of x a^T, in the arena. x a^T is calculated
+    // again: it takes less time than a base's product by far, and no memory from forward on.
+    static Matrix backward_of_adapter(const StackPass<Ctx, T>& run,
+                                      const Adapter<T, Space>& adapter, Constant x, Constant dy) {
+        const Constant d_columns = columns_of(adapter, dy);
+        const Matrix d_low = run.take(x.rows, adapter.a.rows);
+        const auto mark = run.arena.mark();
+        const Constant low = low_rank(run, adapter, x);
+        kernels::linear_backward_weight<T>(run.ctx, d_columns, low, adapter.db, run.gradients_into);
+        run.arena.rewind(mark);
+        kernels::linear_forward<T>(run.ctx, d_columns, adapter.b, {}, d_low);
+        kernels::scale<T>(run.ctx, adapter.scale, d_low);
+        kernels::linear_backward_weight<T>(run.ctx, x, d_low, adapter.da, run.gradients_into);
+        return d_low;
     }
 };
 

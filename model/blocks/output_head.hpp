@@ -22,12 +22,13 @@ struct OutputHead {
     using Bias = View<const T, Space>;
     using Labels = View<const std::int32_t, Space>;
 
-    // Overwrites dx, and overwrites or adds to d_embeddings as `into` says; both are scaled by
-    // state->loss_seed. Adds the loss to *sums.
+    // Overwrites dx, and overwrites or adds to d_embeddings, unless it is empty, as `into` says;
+    // both are scaled by state->loss_seed. Adds the loss to *sums.
     static void train(Ctx& ctx, device::Arena<Space>& arena, const kernels::StepState* state,
                       Constant embeddings, Bias bias, Constant x, Labels labels,
-                      float label_smoothing, Matrix dx, MatrixView<float, Space> d_embeddings,
-                      kernels::Into into, kernels::LossSums* sums, train::ModelSpans& spans);
+                      const kernels::LossTerms& terms, Matrix dx,
+                      MatrixView<float, Space> d_embeddings, kernels::Into into,
+                      kernels::LossSums* sums, train::ModelSpans& spans);
     static void evaluate(Ctx& ctx, device::Arena<Space>& arena, Constant embeddings, Bias bias,
                          Constant x, Labels labels, kernels::LossSums* losses);
 };
@@ -68,8 +69,8 @@ void by_chunks(device::Arena<typename Ctx::Space>& arena, std::int64_t total,
 template <class Ctx, class T>
 void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
                                const kernels::StepState* state, Constant embeddings, Bias bias,
-                               Constant x, Labels labels, float label_smoothing, Matrix dx,
-                               MatrixView<float, Space> d_embeddings, kernels::Into into,
+                               Constant x, Labels labels, const kernels::LossTerms& terms,
+                               Matrix dx, MatrixView<float, Space> d_embeddings, kernels::Into into,
                                kernels::LossSums* sums, train::ModelSpans& spans) {
     const NamedRange range("loss");
     device::Stopwatch<Ctx> watch(ctx);
@@ -78,13 +79,14 @@ void OutputHead<Ctx, T>::train(Ctx& ctx, device::Arena<Space>& arena,
             const Constant x_chunk = x.rows_from(first, rows);
             kernels::linear_forward<T>(ctx, x_chunk, embeddings, bias, logits);
             const Matrix d_logits = logits;
-            kernels::softmax_xent_forward_backward<T>(
-                ctx, state, d_logits, labels.subview(first, rows), label_smoothing, sums);
+            kernels::softmax_xent_forward_backward<T>(ctx, state, d_logits,
+                                                      labels.subview(first, rows), terms, sums);
             spans.forward.push_back(watch.lap());
             kernels::linear_backward_input<T>(ctx, d_logits, embeddings, dx.rows_from(first, rows),
                                               kernels::Into::overwrite);
-            kernels::linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings,
-                                               first == 0 ? into : kernels::Into::add);
+            if (!d_embeddings.empty())
+                kernels::linear_backward_weight<T>(ctx, x_chunk, d_logits, d_embeddings,
+                                                   first == 0 ? into : kernels::Into::add);
             spans.backward.push_back(watch.lap());
         });
 }

@@ -56,9 +56,10 @@ private:
     static void give_memory_biases(const StackPass<Ctx, T>& run, const Weights& weights);
 };
 
-// Tells whether the embedding has parameters of its own besides the table.
+// Tells whether the embedding has parameters of its own besides the table, which training changes.
 template <class T, class Space>
 bool has_embedding_block(const Stack<T, Space>& weights) {
+    if (weights.frozen) return false;
     return weights.first_norm || weights.embedding_norm || !weights.d_positions.empty();
 }
 
@@ -179,6 +180,7 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
         give_memory_biases(run, weights);
         finish();
     }
+    if (weights.frozen) return;
     EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, input);
     if (has_embedding_block(weights)) finish();
 }

@@ -95,14 +95,15 @@ public:
     using Stacks = StackBlock<Ctx, T>;
 
     Transformer(const ModelConfig& config, const train::ParameterStore<Space>& store, Ctx& ctx,
-                const RecomputePlan& plan)
+                const RecomputePlan& plan, const train::ParameterStore<Space>* frozen)
         : config_(config),
           table_(store.table()),
-          weights_(bind_weights<T>(ctx, config_, table_, store)),
+          frozen_(frozen != nullptr),
+          weights_(bind_weights<T>(ctx, config_, table_, store, frozen)),
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
           plan_(plan),
-          lent_(store),
+          lent_(frozen_ ? LentGradients<Ctx>() : LentGradients<Ctx>(store)),
           own_head_(config.parts.own_head),
           head_end_(own_head_ == Has::yes ? end_of_first_block(table_) : 0),
           moving_weights_(store.weight_placement().has_slots()),
@@ -147,7 +148,8 @@ public:
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
         lent_.use_from(arena_, head_end_);  // the loss writes no gradient but the head's
         OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.head, weights_.class_bias.view(),
-                                  saved.output, sides.labels, config_.label_smoothing, d_output,
+                                  saved.output, sides.labels,
+                                  {config_.label_smoothing, config_.z_loss}, d_output,
                                   weights_.d_head, into, sums, spans_);
         lent_.use_none(arena_);
         watch.lap();
@@ -164,7 +166,7 @@ public:
         const auto begin = [&needs] { needs.begin_block(); };
         upload(batch);
         const Sides sides = placed_sides();
-        begin();  // the embedding table
+        if (!frozen_) begin();  // the embedding table
         typename Stacks::Calls calls;
         if (moving_weights_) calls.begin = begin;
         Constant memory;
@@ -174,7 +176,7 @@ public:
         }
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory, calls);
-        if (own_head_ == Has::yes) begin();
+        if (has_head_block()) begin();
         OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.head, weights_.class_bias.view(),
                                      output, sides.labels, losses);
     }
@@ -192,6 +194,9 @@ private:
         Matrix d_memory;
         typename device::Arena<Space>::Mark before_decoder;
     };
+
+    // Tells whether the head has a block of the table.
+    bool has_head_block() const noexcept { return own_head_ == Has::yes && !frozen_; }
 
     // Uploads the labels unless they follow from the tokens.
     void place_labels(const train::Batch& batch) {
@@ -230,6 +235,7 @@ private:
     // Returns the table itself, to which the loss's part was written if the head is tied to it, or
     // the separate rows.
     InputGradient<Space> input_gradient(const train::InputRows& rows, kernels::Into into) const {
+        if (frozen_) return {{}, {}, into};
         if (own_head_ == Has::yes) return {weights_.d_embeddings, {}, into};
         if (rows.sums == nullptr) return {weights_.d_embeddings};
         const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
@@ -242,7 +248,7 @@ private:
         const NamedRange range("forward");
         BlockNeeds needs(table_, sink);
         const auto begin = [&] { lent_.use_from(arena_, needs.begin_block()); };
-        begin();  // the embedding table
+        if (!frozen_) begin();  // the embedding table
         if (weights_.encoder) {
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
                                            weights_.embeddings, {}, saved.encoder, begin);
@@ -253,7 +259,7 @@ private:
         saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
                                        weights_.embeddings, saved.memory, saved.decoder, begin);
-        if (own_head_ == Has::yes) begin();
+        if (has_head_block()) begin();
         lent_.use_none(arena_);
     }
 
@@ -275,7 +281,7 @@ private:
         };
         StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
-        if (own_head_ == Has::yes) finish();
+        if (has_head_block()) finish();
         Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.memory,
                          saved.d_memory, input, finish);
         if (weights_.encoder) {
@@ -283,7 +289,7 @@ private:
             Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
                              input, finish);
         }
-        finish();  // the embedding table, which forward reads first
+        if (!frozen_) finish();  // the embedding table, which forward reads first
     }
 
     void check(const train::Batch& batch) const {
@@ -305,6 +311,7 @@ private:
 
     const ModelConfig config_;
     const train::ParameterTable table_;
+    const bool frozen_;  // the table has adapters alone, in blocks of layers
     const TransformerWeights<T, Space> weights_;
     const StackSettings encoder_, decoder_;
     const RecomputePlan plan_;
@@ -322,10 +329,10 @@ private:
 template <class Ctx>
 std::unique_ptr<train::ForwardBackward> make_model(
     const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
-    const RecomputePlan& plan) {
+    const RecomputePlan& plan, const train::ParameterStore<typename Ctx::Space>* frozen) {
     using Made = std::unique_ptr<train::ForwardBackward>;
     return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
-        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx, plan);
+        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx, plan, frozen);
     });
 }
 

@@ -10,6 +10,7 @@
 
 #include "model/architectures.hpp"
 #include "model/config.hpp"
+#include "model/lora_modules.hpp"
 #include "model/parameter_rows.hpp"
 #include "model/parts.hpp"
 #include "runtime/core/error.hpp"
@@ -20,17 +21,27 @@
 
 namespace lockstep::model {
 
+// Stands for y += scale * (x a^T) b, to columns of y: an adapter of some rows of a linear layer.
+template <class T, class Space>
+struct Adapter {
+    MatrixView<const T, Space> a, b;  // [rank, in], [rank, columns]
+    MatrixView<float, Space> da, db;
+    std::int64_t first = 0;  // column
+    float scale = 1;
+};
+
 // The model's weights are named views into a parameter store: the values of type T with which it
 // computes, and the gradients, which are always fp32. A forward pass alone does not touch the
 // gradients.
 
-// Stands for y = x w^T + b, w [out, in]; b may be empty.
+// Stands for y = x w^T + b, w [out, in]; b may be empty. dw and db are empty if w and b are frozen.
 template <class T, class Space>
 struct Linear {
     MatrixView<const T, Space> w;
     View<const T, Space> b;
     MatrixView<float, Space> dw;
     View<float, Space> db;
+    std::vector<Adapter<T, Space>> adapters = {};
 };
 
 template <class T, class Space>
@@ -66,7 +77,7 @@ template <class T, class Space>
 struct Layer {
     SelfAttention<T, Space> self_attention;
     Norm<T, Space> after_self;
-    std::optional<CrossAttention<T, Space>> cross_attention;  // a generator's decoder
+    std::optional<CrossAttention<T, Space>> cross_attention;  // where there is an encoder
     Norm<T, Space> after_cross;
     FeedForward<T, Space> ffn;
     Norm<T, Space> after_ffn;
@@ -74,8 +85,10 @@ struct Layer {
 
 template <class T, class Space>
 struct Stack {
-    MatrixView<const T, Space> positions;     // [n_positions, d]
-    MatrixView<float, Space> d_positions;     // empty: sinusoidal
+    MatrixView<const T, Space> positions;  // [n_positions, d]
+    MatrixView<float, Space> d_positions;  // empty: sinusoidal
+    // Those of rows of the same parameter that no token has.
+    View<float, Space> d_unused_positions;
     MatrixView<const T, Space> no_positions;  // as many rows, all zeros
     std::optional<Norm<T, Space>> embedding_norm;
     std::optional<Norm<T, Space>> first_norm;  // of layer 0, if norms come before branches
@@ -87,6 +100,7 @@ struct Stack {
     // backward writes before the block of the projections has its slot, or while its memory is lent
     // (lent_gradients.hpp). Empty on devices that never lend, unless gradients have slots.
     View<float, Space> memory_biases;
+    bool frozen = false;  // only the adapters of its layers have gradients
 };
 
 template <class T, class Space>
@@ -95,20 +109,32 @@ struct TransformerWeights {
     MatrixView<float, Space> d_embeddings;
     MatrixView<const T, Space> head;  // of the output: the embeddings unless it is its own
     MatrixView<float, Space> d_head;
-    std::optional<Stack<T, Space>> encoder;  // generator only
+    std::optional<Stack<T, Space>> encoder;  // with an encoder only
     Stack<T, Space> decoder;
     device::Buffer<T, Space> sinusoidal;       // memory of Stack::positions unless they are learned
     device::Buffer<T, Space> zero_row;         // memory of Stack::no_positions
     device::Buffer<float, Space> frequencies;  // of rotary positions, or empty
     device::Buffer<T, Space> class_bias;  // [vocabulary] or empty: added to the logits of a loss
     device::Buffer<float, Space> memory_biases;  // memory of Stack::memory_biases
+    // Gradients of frozen vectors, which nobody reads: kernels write them beside what is wanted.
+    device::Buffer<float, Space> unread;
 };
 
-// `table` must be parameter_table(config). The store must outlive the weights.
+// Returns the elements of TransformerWeights::unread.
+inline std::int64_t unread_elements(const ModelConfig& config) {
+    if (config.lora.rank == 0) return 0;
+    const bool sums_hidden = config.parts.gate == Has::no;
+    return std::max({config.embedding_size, widths(config).head_dim,
+                     sums_hidden ? config.ffn_size : std::int64_t{0}});
+}
+
+// `table` must be parameter_table(config), and `frozen` a store of frozen_table(config) if the
+// model has adapters. The stores must outlive the weights.
 template <class T, class Ctx>
 TransformerWeights<T, typename Ctx::Space> bind_weights(
     Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
-    const train::ParameterStore<typename Ctx::Space>& store);
+    const train::ParameterStore<typename Ctx::Space>& store,
+    const train::ParameterStore<typename Ctx::Space>* frozen = nullptr);
 
 // Returns ParlAI's create_position_codes, row-major [n_positions, d]: column j of row p is sin (j
 // even) or cos (j odd) of p / 10000^(2 (j / 2) / d).
@@ -118,27 +144,27 @@ template <class T, class Space>
 class Binder {
 public:
     Binder(const ModelConfig& config, const train::ParameterTable& table,
-           const train::ParameterStore<Space>& store)
-        : config_(config), table_(table), store_(store) {
+           const train::ParameterStore<Space>& store, const train::ParameterStore<Space>* frozen,
+           View<float, Space> unread)
+        : config_(config), unread_(unread) {
         require(store.table().flat_size() == table.flat_size(),
                 "the store was built with another table");
-        const auto rows = parameter_rows(config);
-        require(rows.size() == table.all().size(), "the table is another model's");
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            const train::Parameter& row = rows[i].parameter;
-            require(row.name == table[i].name && row.shape == table[i].shape,
-                    "the table is another model's");
-            require(index_.emplace(rows[i].place, i).second, "two parameters have one place");
-        }
+        require((frozen != nullptr) == (config.lora.rank > 0),
+                "a model has a frozen base if it has adapters");
+        index(parameter_rows(config), table, store, Trained::yes);
+        if (frozen != nullptr) index(frozen_rows(config), frozen->table(), *frozen, Trained::no);
     }
 
     MatrixView<const T, Space> matrix(const ParameterPlace& place) const {
-        const train::Parameter& p = at(place);
-        return {weights(p).data(), p.shape[0], p.shape[1]};
+        const train::Parameter& p = parameter(place);
+        return {weights(place).data(), p.shape[0], p.shape[1]};
     }
+    // Returns an empty one if the parameter is frozen.
     MatrixView<float, Space> d_matrix(const ParameterPlace& place) const {
-        const train::Parameter& p = at(place);
-        return {store_.gradient(p.offset, p.count).data(), p.shape[0], p.shape[1]};
+        const Bound& bound = at(place);
+        if (bound.trained == Trained::no) return {};
+        const train::Parameter& p = *bound.parameter;
+        return {bound.store->gradient(p.offset, p.count).data(), p.shape[0], p.shape[1]};
     }
 
     Stack<T, Space> stack(StackKind kind, std::int64_t layers,
@@ -148,13 +174,18 @@ public:
         };
         const std::int64_t positions = config_.n_positions, d = config_.embedding_size;
         Stack<T, Space> stack;
+        stack.frozen = config_.lora.rank > 0;
         stack.no_positions = {owner.zero_row.view().data(), positions, d, 0};
         stack.positions = stack.no_positions;
         if (owner.sinusoidal.size() > 0)
             stack.positions = {owner.sinusoidal.view().data(), positions, d};
         if (has(in_stack(Role::positions))) {
-            stack.positions = matrix(in_stack(Role::positions));
-            stack.d_positions = d_matrix(in_stack(Role::positions));
+            const auto rows = matrix(in_stack(Role::positions));
+            const auto d_rows = d_matrix(in_stack(Role::positions));
+            const std::int64_t unused = (rows.rows - positions) * d;
+            stack.positions = {rows.data + unused, positions, d};
+            stack.d_positions = {d_rows.data + unused, positions, d};
+            stack.d_unused_positions = {d_rows.data, static_cast<std::size_t>(unused)};
         }
         if (has(in_stack(Role::embedding_norm)))
             stack.embedding_norm = norm(in_stack(Role::embedding_norm));
@@ -217,7 +248,26 @@ private:
 
     Linear<T, Space> linear(const ParameterPlace& place) const {
         const auto b = vector(place, Values::bias);
-        return {matrix(place), b.first, d_matrix(place), b.second};
+        Linear<T, Space> linear{matrix(place), b.first, d_matrix(place), b.second};
+        if (config_.lora.rank == 0) return linear;
+        // The kernel of an activation without a gate writes the sums in any case.
+        if (place.role != Role::ffn_up || config_.parts.gate == Has::yes) linear.db = {};
+        for (const LoraModule& module : lora_modules(config_.kind))
+            if (module.role == place.role) add_adapter(place, module, linear);
+        return linear;
+    }
+
+    void add_adapter(ParameterPlace place, const LoraModule& module,
+                     Linear<T, Space>& linear) const {
+        const RowRange rows = rows_of_part(parameter(place), module);
+        place.part = module.part;
+        place.values = Values::lora_a;
+        if (!has(place)) return;
+        const auto a = matrix(place);
+        const auto da = d_matrix(place);
+        place.values = Values::lora_b;
+        linear.adapters.push_back(
+            {a, matrix(place), da, d_matrix(place), rows.first, lora_scale(config_.lora)});
     }
 
     Norm<T, Space> norm(const ParameterPlace& place) const {
@@ -229,23 +279,47 @@ private:
                                                                Values values) const {
         place.values = values;
         if (!has(place)) return {};
-        const train::Parameter& p = at(place);
-        return {weights(p), store_.gradient(p.offset, p.count)};
+        const Bound& bound = at(place);
+        const train::Parameter& p = *bound.parameter;
+        if (bound.trained == Trained::yes)
+            return {weights(place), bound.store->gradient(p.offset, p.count)};
+        return {weights(place),
+                p.count <= unread_.size() ? unread_.subview(0, p.count) : View<float, Space>()};
     }
 
-    View<const T, Space> weights(const train::Parameter& parameter) const {
-        return store_.template compute<T>(parameter.offset, parameter.count);
+    View<const T, Space> weights(const ParameterPlace& place) const {
+        const Bound& bound = at(place);
+        return bound.store->template compute<T>(bound.parameter->offset, bound.parameter->count);
+    }
+
+    enum class Trained { no, yes };
+    struct Bound {
+        const train::Parameter* parameter;
+        const train::ParameterStore<Space>* store;
+        Trained trained;
+    };
+
+    void index(const std::vector<ParameterRow>& rows, const train::ParameterTable& table,
+               const train::ParameterStore<Space>& store, Trained trained) {
+        require(rows.size() == table.all().size(), "the table is another model's");
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const train::Parameter& row = rows[i].parameter;
+            require(row.name == table[i].name && row.shape == table[i].shape,
+                    "the table is another model's");
+            require(index_.emplace(rows[i].place, Bound{&table[i], &store, trained}).second,
+                    "two parameters have one place");
+        }
     }
 
     bool has(const ParameterPlace& place) const { return index_.contains(place); }
-    const train::Parameter& at(const ParameterPlace& place) const {
-        return table_[index_.at(place)];
+    const Bound& at(const ParameterPlace& place) const { return index_.at(place); }
+    const train::Parameter& parameter(const ParameterPlace& place) const {
+        return *at(place).parameter;
     }
 
     const ModelConfig& config_;
-    const train::ParameterTable& table_;
-    const train::ParameterStore<Space>& store_;
-    std::map<ParameterPlace, std::size_t> index_;  // in the table
+    View<float, Space> unread_;
+    std::map<ParameterPlace, Bound> index_;
 };
 
 template <class T, class Ctx>
@@ -285,10 +359,13 @@ device::Buffer<T, typename Ctx::Space> class_bias_buffer(Ctx& ctx, const ModelCo
 template <class T, class Ctx>
 TransformerWeights<T, typename Ctx::Space> bind_weights(
     Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
-    const train::ParameterStore<typename Ctx::Space>& store) {
+    const train::ParameterStore<typename Ctx::Space>& store,
+    const train::ParameterStore<typename Ctx::Space>* frozen) {
     using Space = typename Ctx::Space;
-    const Binder<T, Space> bind(config, table, store);
     TransformerWeights<T, Space> weights;
+    weights.unread =
+        device::Buffer<float, Space>(static_cast<std::size_t>(unread_elements(config)));
+    const Binder<T, Space> bind(config, table, store, frozen, weights.unread.view());
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.frequencies = frequencies_buffer(ctx, config);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/architectures.hpp"
 #include "model/config.hpp"
 #include "runtime/train/parameters.hpp"
 
@@ -34,16 +35,20 @@ public:
 
     virtual std::int64_t vocabulary() const = 0;
 
+    // Tells whether an encoder reads the contexts, or the decoder as the beginning of its text.
+    virtual Stacks stacks() const = 0;
+
     // Returns the number of threads that may search so many scores on the host while the decoder
     // waits: one if it is done before others have woken.
     virtual int host_threads(std::int64_t scores) const = 0;
 };
 
 // Makes a decoder for a model of either kind, in the store's precision. The store must have been
-// made with parameter_table(config) and hold the weights. Store and context must outlive the
-// decoder.
+// made with parameter_table(config) and hold the weights, as must `frozen`, with frozen_table(), if
+// the model has adapters. Stores and context must outlive the decoder.
 template <class Ctx>
 std::unique_ptr<IncrementalDecoder> make_decoder(
-    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx);
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
+    const train::ParameterStore<typename Ctx::Space>* frozen = nullptr);
 
 }  // namespace lockstep::model

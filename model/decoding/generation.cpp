@@ -30,6 +30,11 @@ void check(const GenerationOptions& o) {
                    "--topp is " + std::to_string(o.topp) + ": give more than 0, at most 1");
     require_option(o.temperature > 0, "--temperature is " + std::to_string(o.temperature) +
                                           ": give more than 0, or --inference greedy");
+    require_option(o.repetition_penalty > 0, "--repetition-penalty is " +
+                                                 std::to_string(o.repetition_penalty) +
+                                                 ": give more than 0; 1 is none");
+    require_option(o.min_p >= 0 && o.min_p <= 1,
+                   "--min-p is " + std::to_string(o.min_p) + ": give at least 0, at most 1");
     require_option(o.max_length >= 1,
                    "--max-length is " + std::to_string(o.max_length) + ": give at least 1");
 }
@@ -51,7 +56,9 @@ public:
         const std::vector<int> steps =
             decoder_.start(prefixes_of(contexts), options_.beam_size, options_.max_length);
         for (std::size_t c = 0; c < contexts.size(); ++c) {
-            searches_.emplace_back(options_, special_, blocked[c], rows[c], steps[c]);
+            searches_.emplace_back(options_, special_,
+                                   Search::Context{blocked[c], penalised_of(contexts[c])}, rows[c],
+                                   steps[c]);
         }
         unmoved_.resize(contexts.size() * options_.beam_size);
         std::iota(unmoved_.begin(), unmoved_.end(), 0);
@@ -76,6 +83,12 @@ private:
             context.pop_back();
         }
         return contexts;
+    }
+
+    // An encoder's tokens are no part of the text that goes on.
+    std::span<const std::int32_t> penalised_of(const std::vector<std::int32_t>& context) const {
+        if (decoder_.stacks() == Stacks::encoder_and_decoder) return {};
+        return context;
     }
 
     void feed_first(const std::vector<std::vector<std::int32_t>>& contexts) {
@@ -137,7 +150,7 @@ private:
         Search& search = searches_[turn.context];
         for (int i = 0; i < search.live(); ++i) {
             const auto row = turn.logits.subspan(i * vocabulary_, vocabulary_);
-            normalise(row, options_.temperature, special_.start.value_or(-1));
+            search.normalise_row(i, row);
             std::ranges::fill(row.subspan(std::min(special_.tokens, vocabulary_)), impossible);
         }
         turn.moves = search.advance(turn.logits, vocabulary_);

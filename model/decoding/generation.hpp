@@ -25,6 +25,12 @@ struct GenerationOptions {
     double beam_length_penalty = 0.65;
     int topk = 10;
     double topp = 0.9;
+    // Multiplies or divides the scores of tokens that the reply has, and of those of the context if
+    // the model reads both as one text: of logits, or with `beam` of log-probabilities, as in
+    // transformers. 1: off.
+    double repetition_penalty = 1.0;
+    // topk and nucleus draw no token that is less likely than this share of the likeliest. 0: off.
+    double min_p = 0.0;
     double temperature = 1.0;
     int max_length = 256;  // tokens of a reply, including END
     std::uint64_t seed = 0;
@@ -33,7 +39,8 @@ struct GenerationOptions {
     std::function<bool(std::span<const std::int32_t> tokens)> is_complete = {};
 };
 
-// Holds the ids that generation treats specially. START is fed first and never generated; a model
+// Holds the ids that generation treats specially. START is fed first and is not generated unless it
+// is an end, too; a model
 // without it goes on from the last token of the context, which no context may lack then. Any of the
 // ends, which are END below, ends a reply. The model's table may have more rows than there are
 // tokens: these are never generated, but keep their probability.
@@ -41,6 +48,8 @@ struct SpecialTokens {
     std::optional<std::int32_t> start = 1;
     std::vector<std::int32_t> ends = {2};
     std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
+    // Is the first token of each reply; nothing: the model chooses it.
+    std::optional<std::int32_t> first = std::nullopt;
 };
 
 // A hypothesis is a reply without START and END. The score is the sum of its tokens'

@@ -45,6 +45,18 @@ std::pair<std::size_t, double> draw(std::span<const float> log_probs,
     return {last_possible, total};
 }
 
+// Removes from tokens in order, the likeliest first, those that are too unlikely beside it.
+void keep_likely(std::vector<std::int32_t>& tokens, std::span<const float> log_probs,
+                 double min_p) {
+    if (min_p <= 0) return;
+    const double most = log_probs[tokens.front()];
+    const auto likely = [&](std::int32_t token) {
+        return std::exp(double{log_probs[token]} - most) >= min_p;
+    };
+    const auto first_unlikely = std::find_if_not(tokens.begin() + 1, tokens.end(), likely);
+    tokens.erase(first_unlikely, tokens.end());
+}
+
 }  // namespace
 
 void normalise(std::span<float> logits, double temperature, std::int32_t never) {
@@ -66,16 +78,17 @@ void normalise(std::span<float> logits, double temperature, std::int32_t never) 
                     "earlier checkpoint, or train again with a lower learning rate");
 }
 
-Choice sample_topk(std::span<const float> log_probs, int k, double uniform) {
+Choice sample_topk(std::span<const float> log_probs, int k, double min_p, double uniform) {
     auto tokens = all_tokens(log_probs);
     const auto kept = std::min(tokens.size(), static_cast<std::size_t>(k));
     std::partial_sort(tokens.begin(), tokens.begin() + kept, tokens.end(), more_likely(log_probs));
     tokens.resize(kept);
+    keep_likely(tokens, log_probs, min_p);
     const std::size_t i = draw(log_probs, tokens, uniform).first;
     return {tokens[i], double{log_probs[tokens[i]]}};
 }
 
-Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform) {
+Choice sample_nucleus(std::span<const float> log_probs, double p, double min_p, double uniform) {
     auto tokens = all_tokens(log_probs);
     double mass = 0;  // probability of the tokens that are not forbidden
     for (const float x : log_probs) mass += std::exp(x);
@@ -94,6 +107,7 @@ Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform
         before += std::exp(double{log_probs[tokens[kept]]});
     }
     tokens.resize(std::max<std::size_t>(kept, 1));
+    keep_likely(tokens, log_probs, min_p);
     const auto [i, total] = draw(log_probs, tokens, uniform);
     return {tokens[i], double{log_probs[tokens[i]]} - std::log(total)};
 }

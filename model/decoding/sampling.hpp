@@ -20,12 +20,13 @@ struct Choice {
 };
 
 // Draws among the k most likely tokens, in proportion to their probabilities. log_prob refers to
-// the whole distribution (as ParlAI scores topk). `uniform` is in [0, 1).
-Choice sample_topk(std::span<const float> log_probs, int k, double uniform);
+// the whole distribution (as ParlAI scores topk). `uniform` is in [0, 1). A token that is less
+// likely than `min_p` times the likeliest is not drawn, here and below.
+Choice sample_topk(std::span<const float> log_probs, int k, double min_p, double uniform);
 
-// Draws from the smallest set of most likely tokens whose probability is at least p. log_prob
-// refers to this set (as ParlAI scores nucleus).
-Choice sample_nucleus(std::span<const float> log_probs, double p, double uniform);
+// Draws from the smallest set of most likely tokens whose probability is at least p, then from
+// those of it that min_p leaves. log_prob refers to what is left (as ParlAI scores nucleus).
+Choice sample_nucleus(std::span<const float> log_probs, double p, double min_p, double uniform);
 
 // Returns a uniform number in [0, 1) that depends only on the seed, the row, the sample and the
 // token's position in the reply.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "model/decoding/ngram_blocking.hpp"
+#include "model/decoding/repetition_penalty.hpp"
 #include "model/decoding/sampling.hpp"
 
 namespace lockstep::model {
@@ -18,6 +19,12 @@ float largest(std::span<const float> values) {
 #pragma omp simd reduction(max : most)
     for (std::size_t j = 0; j < values.size(); ++j) most = values[j] > most ? values[j] : most;
     return most;
+}
+
+// Some decoders begin with the token that ends a reply, which they must be able to say.
+std::int32_t never_said(const SpecialTokens& special) {
+    const std::int32_t start = special.start.value_or(-1);
+    return std::ranges::find(special.ends, start) == special.ends.end() ? start : -1;
 }
 
 }  // namespace
@@ -60,7 +67,7 @@ private:
 };
 
 Search::Search(const GenerationOptions& options, const SpecialTokens& special,
-               const std::vector<std::int32_t>& context, std::uint32_t row, int steps)
+               const Context& context, std::uint32_t row, int steps)
     : options_(options),
       special_(special),
       context_(context),
@@ -77,13 +84,33 @@ bool Search::samples() const noexcept {
     return options_.inference == Inference::topk || options_.inference == Inference::nucleus;
 }
 
+void Search::penalise(int i, std::span<float> scores) const {
+    if (options_.repetition_penalty == 1) return;
+    std::vector<std::int32_t> seen(context_.penalised.begin(), context_.penalised.end());
+    seen.insert(seen.end(), live_[i].tokens.begin(), live_[i].tokens.end());
+    penalise_repetition(options_.repetition_penalty, seen, scores);
+}
+
+// A beam compares log-probabilities, so that is where transformers applies its penalty then.
+void Search::normalise_row(int i, std::span<float> logits) const {
+    const bool beam = options_.inference == Inference::beam;
+    if (!beam) penalise(i, logits);
+    normalise(logits, options_.temperature, never_said(special_));
+    if (beam) penalise(i, logits);
+}
+
 void Search::forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const {
     const auto& tokens = hypothesis.tokens;
+    if (special_.first && tokens.empty()) {
+        std::ranges::fill(log_probs, impossible);
+        log_probs[*special_.first] = 0;  // as in transformers
+        return;
+    }
     if (static_cast<int>(tokens.size()) < min_length_) {
         for (const std::int32_t end : special_.ends) log_probs[end] = impossible;
     }
     block_ngrams(options_.beam_block_ngram, tokens, tokens, log_probs);
-    block_ngrams(options_.beam_context_block_ngram, tokens, context_, log_probs);
+    block_ngrams(options_.beam_context_block_ngram, tokens, context_.blocked, log_probs);
 }
 
 auto Search::most_likely(std::span<const float> log_probs, std::int64_t vocabulary) const
@@ -114,8 +141,8 @@ auto Search::sampled(std::span<const float> log_probs, std::int64_t vocabulary) 
         const double number = sampling_number(options_.seed, row_, samples_[i],
                                               static_cast<std::uint32_t>(live_[i].tokens.size()));
         const Choice choice = options_.inference == Inference::topk
-                                  ? sample_topk(row, options_.topk, number)
-                                  : sample_nucleus(row, options_.topp, number);
+                                  ? sample_topk(row, options_.topk, options_.min_p, number)
+                                  : sample_nucleus(row, options_.topp, options_.min_p, number);
         candidates.push_back({i, choice.token, live_[i].score + choice.log_prob});
     }
     return candidates;

@@ -19,12 +19,23 @@ public:
         std::int32_t token;
     };
 
-    // Options and context must outlive the search. It ends after at most `steps` tokens.
-    Search(const GenerationOptions& options, const SpecialTokens& special,
-           const std::vector<std::int32_t>& context, std::uint32_t row, int steps);
+    // Says which tokens of the context, which must outlive the search, may come again: `blocked` is
+    // for n-grams, `penalised` is what the model reads as one text with the reply.
+    struct Context {
+        const std::vector<std::int32_t>& blocked;
+        std::span<const std::int32_t> penalised;
+    };
+
+    // The options must outlive the search. It ends after at most `steps` tokens.
+    Search(const GenerationOptions& options, const SpecialTokens& special, const Context& context,
+           std::uint32_t row, int steps);
 
     int live() const noexcept { return static_cast<int>(live_.size()); }
     bool done() const noexcept { return done_; }
+
+    // Turns the logits of live hypothesis i into log-probabilities, in place, with the temperature
+    // and the penalty for repetitions. The token START gets none.
+    void normalise_row(int i, std::span<float> logits) const;
 
     // Takes the log-probabilities [live(), vocabulary] of each live hypothesis' next token, which
     // it may change. Returns the origin of each hypothesis that is live afterwards.
@@ -43,6 +54,7 @@ private:
     };
     class MostLikely;
 
+    void penalise(int i, std::span<float> scores) const;
     void forbid(const Hypothesis& hypothesis, std::span<float> log_probs) const;
     std::vector<Candidate> most_likely(std::span<const float> log_probs,
                                        std::int64_t vocabulary) const;
@@ -59,7 +71,7 @@ private:
 
     const GenerationOptions& options_;
     const SpecialTokens special_;
-    const std::vector<std::int32_t>& context_;
+    const Context context_;
     std::uint32_t row_;
     int width_, min_length_, steps_left_;
     std::vector<Hypothesis> live_;  // scores are plain sums, as in ended_

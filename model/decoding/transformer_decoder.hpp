@@ -23,9 +23,9 @@ public:
     using Space = typename Ctx::Space;
 
     TransformerDecoder(const ModelConfig& config, const train::ParameterStore<Space>& store,
-                       Ctx& ctx)
+                       Ctx& ctx, const train::ParameterStore<Space>* frozen)
         : config_(config),
-          weights_(bind_weights<T>(ctx, config_, store.table(), store)),
+          weights_(bind_weights<T>(ctx, config_, store.table(), store, frozen)),
           encoder_(stack_settings(config, StackKind::encoder)),
           decoder_(stack_settings(config, StackKind::decoder)),
           ctx_(ctx),
@@ -33,6 +33,7 @@ public:
           cache_(ctx) {}
 
     std::int64_t vocabulary() const override { return config_.vocabulary; }
+    Stacks stacks() const override { return architecture(config_.kind).stacks; }
 
     int host_threads(std::int64_t scores) const override {
         constexpr std::int64_t least_shared = 32768;
@@ -307,10 +308,11 @@ private:
 
 template <class Ctx>
 std::unique_ptr<IncrementalDecoder> make_decoder(
-    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx) {
+    const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
+    const train::ParameterStore<typename Ctx::Space>* frozen) {
     using Made = std::unique_ptr<IncrementalDecoder>;
     return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
-        return std::make_unique<TransformerDecoder<Ctx, T>>(config, store, ctx);
+        return std::make_unique<TransformerDecoder<Ctx, T>>(config, store, ctx, frozen);
     });
 }
 

@@ -9,12 +9,13 @@ namespace lockstep::model {
 
 using device::CpuContext;
 
-template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
-                                                            const train::ParameterStore<HostSpace>&,
-                                                            CpuContext&, const RecomputePlan&);
+template std::unique_ptr<train::ForwardBackward> make_model(
+    const ModelConfig&, const train::ParameterStore<HostSpace>&, CpuContext&, const RecomputePlan&,
+    const train::ParameterStore<HostSpace>*);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<HostSpace>&,
-                                                          CpuContext&);
+                                                          CpuContext&,
+                                                          const train::ParameterStore<HostSpace>*);
 
 std::unique_ptr<Model> make_cpu_model(const ModelConfig& config, train::Precision precision,
                                       int threads, const RecomputePlan& plan,

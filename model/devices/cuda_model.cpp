@@ -16,12 +16,13 @@ namespace lockstep::model {
 
 using device::CudaContext;
 
-template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
-                                                            const train::ParameterStore<CudaSpace>&,
-                                                            CudaContext&, const RecomputePlan&);
+template std::unique_ptr<train::ForwardBackward> make_model(
+    const ModelConfig&, const train::ParameterStore<CudaSpace>&, CudaContext&, const RecomputePlan&,
+    const train::ParameterStore<CudaSpace>*);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<CudaSpace>&,
-                                                          CudaContext&);
+                                                          CudaContext&,
+                                                          const train::ParameterStore<CudaSpace>*);
 
 std::unique_ptr<Model> make_cuda_model(const ModelConfig& config, train::Precision precision,
                                        const GpuSettings& settings) {

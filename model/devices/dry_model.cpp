@@ -51,7 +51,10 @@ public:
     using Ctx = device::DryContext<Like>;
 
     DryModelLike(const ModelConfig& config, train::Precision precision, const RecomputePlan& plan)
-        : config_(config), plan_(plan), store_(parameter_table(config), precision) {}
+        : config_(config),
+          plan_(plan),
+          store_(parameter_table(config), precision),
+          frozen_(make_frozen_store<device::DrySpace>(frozen_table(config), precision)) {}
 
     std::size_t training_bytes(const train::BatchShape& shape, kernels::Into into) override {
         return trained(shape, into)->peak_activation_bytes();
@@ -62,7 +65,7 @@ public:
         return ctx_.multiply_adds;
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
-        const auto model = make_model<Ctx>(config_, store_, ctx_, plan_);
+        const auto model = make_model<Ctx>(config_, store_, ctx_, plan_, frozen_.get());
         std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
         model->evaluate(batch_of(shape), losses.data());
         return model->peak_activation_bytes();
@@ -82,9 +85,15 @@ public:
         if (config_.positions == Positions::sinusoidal)
             elements += config_.n_positions * config_.embedding_size;
         if (config_.excluded_token >= 0) elements += config_.vocabulary;
-        const std::size_t frequencies = rotary_frequencies(config_).size() * sizeof(float);
-        return frequencies + static_cast<std::size_t>(elements) *
-                                 (store_.precision() == train::Precision::fp32 ? 4 : 2);
+        const std::size_t floats =
+            rotary_frequencies(config_).size() + static_cast<std::size_t>(unread_elements(config_));
+        return floats * sizeof(float) + static_cast<std::size_t>(elements) *
+                                            (store_.precision() == train::Precision::fp32 ? 4 : 2);
+    }
+    std::size_t frozen_bytes() const override {
+        if (!frozen_) return 0;
+        return frozen_->table().flat_size() *
+               (store_.precision() == train::Precision::fp32 ? 4 : 2);
     }
     std::size_t scratch_bytes(const train::BatchShape& shape) const override {
         if (std::is_same_v<Like, device::CpuTraits>) return 0;
@@ -113,7 +122,7 @@ public:
         const auto store = make_store<device::DrySpace>(
             config_, store_.precision(), master,
             {place.ranks, sharing, place.rank % sharing, options.reducer, options.zero.stage});
-        const auto model = make_model<Ctx>(config_, store, ctx_, plan_);
+        const auto model = make_model<Ctx>(config_, store, ctx_, plan_, frozen_.get());
         return train::dry_step(ctx_, options, place, *model, store, smallest_batch(config_));
     }
 
@@ -121,7 +130,7 @@ private:
     std::unique_ptr<train::ForwardBackward> trained(const train::BatchShape& shape,
                                                     kernels::Into into) {
         const train::Batch batch = batch_of(shape);
-        auto model = make_model<Ctx>(config_, store_, ctx_, plan_);
+        auto model = make_model<Ctx>(config_, store_, ctx_, plan_, frozen_.get());
         const kernels::StepState state;
         train::NoSink sink;
         model->upload(batch);
@@ -144,6 +153,7 @@ private:
     const RecomputePlan plan_;
     Ctx ctx_;
     const train::ParameterStore<device::DrySpace> store_;
+    const std::unique_ptr<const train::ParameterStore<device::DrySpace>> frozen_;
 };
 
 }  // namespace

@@ -40,6 +40,8 @@ public:
     // Returns the bytes that are used from the first step to the last besides the weights, such as
     // positions that are not learned.
     virtual std::size_t constant_bytes() const = 0;
+    // Returns the bytes of the weights that adapters are added to; without adapters 0.
+    virtual std::size_t frozen_bytes() const = 0;
     // Returns the bytes of a GPU's memory that kernels share: the maximum of cuBLASLt's workspace
     // and the scratch memory of attention's backward with Lockstep's own kernels.
     virtual std::size_t scratch_bytes(const train::BatchShape& shape) const = 0;

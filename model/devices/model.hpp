@@ -32,6 +32,11 @@ public:
 
     virtual const train::ParameterTable& parameters() const noexcept = 0;
 
+    // Returns the table of what adapters are added to; a model without adapters has an empty one.
+    virtual const train::ParameterTable& frozen() const noexcept = 0;
+    // Writes one of its parameters, before anything is calculated.
+    virtual void write_frozen(const train::Parameter& parameter, HostView<const float> values) = 0;
+
     // Writes the usual initial weights, which depend only on the config and the seed, or the
     // weights that train::load_weights reads.
     virtual void initialize(std::uint64_t seed) = 0;

@@ -13,6 +13,7 @@
 #include "model/devices/model_store.hpp"
 #include "model/initialize.hpp"
 #include "runtime/kernels/attention.hpp"
+#include "runtime/kernels/reduce.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/step/device_engine.hpp"
 
@@ -36,10 +37,24 @@ public:
           connect_(std::move(connect)),
           rank_in_replica_(share.rank),
           store_(make_store<Space>(config, precision, master, share)),
+          frozen_table_(frozen_table(config)),
+          frozen_(make_frozen_store<Space>(frozen_table_, precision)),
           weights_(*context_, store_),
-          model_(make_model<Ctx>(config, store_, *context_, plan)) {}
+          model_(make_model<Ctx>(config, store_, *context_, plan, frozen_.get())) {}
 
     const train::ParameterTable& parameters() const noexcept override { return store_.table(); }
+
+    const train::ParameterTable& frozen() const noexcept override { return frozen_table_; }
+    void write_frozen(const train::Parameter& parameter, HostView<const float> values) override {
+        device::Buffer<float, Space> whole(values.size());
+        device::copy(*context_, values, whole.view());
+        train::with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
+            kernels::cast<float, T>(
+                *context_, View<const float, Space>(whole.view()),
+                frozen_->template compute<T>(parameter.offset, parameter.count));
+        });
+        context_->synchronize();
+    }
 
     void initialize(std::uint64_t seed) override {
         if (gets_weights()) return;
@@ -96,7 +111,7 @@ public:
     IncrementalDecoder& decoder() override {
         if (decoder_) return *decoder_;
         if (shares()) whole_.emplace(whole_store());
-        decoder_ = make_decoder<Ctx>(config_, whole_ ? *whole_ : store_, *context_);
+        decoder_ = make_decoder<Ctx>(config_, whole_ ? *whole_ : store_, *context_, frozen_.get());
         return *decoder_;
     }
     void gather_for_decoder() override {
@@ -167,6 +182,8 @@ private:
     const Connect connect_;
     const int rank_in_replica_;
     const train::ParameterStore<Space> store_;
+    const train::ParameterTable frozen_table_;
+    const std::unique_ptr<const train::ParameterStore<Space>> frozen_;  // null: no adapters
     train::HostWeights<Ctx> weights_;
     const std::unique_ptr<train::ForwardBackward> model_;
     device::Buffer<kernels::LossSums, Space> losses_;    // losses of each token

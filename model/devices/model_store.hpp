@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "model/blocks/layout.hpp"
 #include "runtime/train/options.hpp"
 #include "runtime/train/parameters.hpp"
@@ -18,6 +21,18 @@ train::ParameterStore<Space> make_store(const ModelConfig& config, train::Precis
     table.share_among(share.ranks, share.stage);
     return {table, precision, master, train::owned_parts(table, share.buckets, share.rank),
             train::plan_segments(table, share.buckets)};
+}
+
+// Makes the store of a base that adapters are added to: its weights as they compute, and no more.
+// Returns nothing for an empty table.
+template <class Space>
+std::unique_ptr<const train::ParameterStore<Space>> make_frozen_store(
+    const train::ParameterTable& table, train::Precision precision) {
+    if (table.all().empty()) return nullptr;
+    const bool fp32 = precision == train::Precision::fp32;
+    return std::make_unique<const train::ParameterStore<Space>>(
+        table, precision, fp32 ? train::Master::kept : train::Master::none,
+        std::vector<train::OwnedPart>(), std::vector<train::Segment>(), train::Gradients::none);
 }
 
 }  // namespace lockstep::model

@@ -12,9 +12,8 @@ namespace lockstep::kernels {
 using device::CpuContext;
 using device::CudaContext;
 
-// logits is [rows, V]; labels is [rows], and a label < 0 means that the row has no label. Label
-// smoothing e gives the target distribution 1 - e on the label plus e / V everywhere. Writes the
-// sums of each row to losses [rows], in the device's memory; they are all 0 for a row without a
+// logits is [rows, V]; labels is [rows], and a label < 0 means that the row has no label. Writes
+// the sums of each row to losses [rows], in the device's memory; they are all 0 for a row without a
 // label.
 template <class T>
 void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
@@ -29,11 +28,11 @@ void softmax_xent_forward(CudaContext& ctx, CudaMatrix<const T> logits,
 // state.loss_seed. Rows without a label become zero.
 template <class T>
 void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, HostMatrix<T> logits,
-                                   HostView<const std::int32_t> labels, float label_smoothing,
+                                   HostView<const std::int32_t> labels, const LossTerms& terms,
                                    LossSums* sums);
 template <class T>
 void softmax_xent_forward_backward(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
-                                   CudaView<const std::int32_t> labels, float label_smoothing,
+                                   CudaView<const std::int32_t> labels, const LossTerms& terms,
                                    LossSums* sums);
 
 // Turns one row of logits into log-probabilities, in place and on the calling thread alone. A logit

@@ -23,10 +23,24 @@ def check_references(shard, rows):
         assert labels, f"row {row} has no label"
 
 
+def check_spans(shard, lengths):
+    """Returns the number of labels of each row."""
+    spans, first = shard["spans"][:].astype(np.int64), shard["span_offsets"][:].astype(np.int64)
+    assert first[0] == 0 and first[-1] == len(spans) and len(first) == len(lengths) + 1
+    labels = []
+    for row, (source, target) in enumerate(lengths):
+        own = spans[first[row]:first[row + 1]]
+        assert own[0, 0] == source and own[-1, 1] == source + target
+        assert np.all(own[:, 0] < own[:, 1]) and np.all(own[:-1, 1] <= own[1:, 0])
+        labels.append((own[:, 1] - own[:, 0]).sum())
+    return np.array(labels)
+
+
 def check_shard(path, number, split, info, index):
     shards = len(split["shards"])
     with h5py.File(path) as shard:
-        expected = {"format_version": 1, "kind": info["kind"], "tokenizer": info["tokenizer"],
+        in_spans = "label_tokens" in split
+        expected = {"format_version": 2 if in_spans else 1, "kind": info["kind"], "tokenizer": info["tokenizer"],
                     "dictionary_hash": info["dictionary_hash"], "split": split["name"],
                     "shard": number, "shards": shards, "rows": split["shards"][number]["rows"],
                     "token_count": split["shards"][number]["tokens"]}
@@ -44,10 +58,13 @@ def check_shard(path, number, split, info, index):
         local = np.arange(rows)
         assert np.array_equal(ids, (local // BLOCK * shards + number) * BLOCK + local % BLOCK)
         lengths = np.diff(offsets.astype(np.int64)).reshape(rows, 2)
+        if in_spans:
+            lengths = np.column_stack([lengths, check_spans(shard, lengths)])
         assert np.array_equal(index[f"/{split['name']}/{number:05d}"][:], lengths)
         if info["kind"] == "dialogue":
             assert np.all(lengths > 0)
-            assert np.all(tokens[offsets[2::2] - 1] == 2), "a target without its end"
+            ends = info.get("special_tokens", {}).get("ends", [2])
+            assert np.all(np.isin(tokens[offsets[2::2] - 1], ends)), "a target without its end"
         if "reference_rows" in shard:
             check_references(shard, rows)
         else:
@@ -58,7 +75,8 @@ def check_shard(path, number, split, info, index):
 def main():
     directory = Path(sys.argv[1])
     info = json.loads((directory / "dataset.json").read_text())
-    assert info["format_version"] == 1 and info["rows_per_block"] == BLOCK
+    in_spans = any("label_tokens" in split for split in info["splits"])
+    assert info["format_version"] == (2 if in_spans else 1) and info["rows_per_block"] == BLOCK
     with h5py.File(directory / "index.h5") as index:
         for split in info["splits"]:
             ids = [check_shard(directory / shard["file"], number, split, info, index)

@@ -138,7 +138,11 @@ TEST_CASE("a variant is a name for places of norms, and each stack has the norms
     CHECK(norms_of(Variant::xlm) ==
           model::Norms{.encoder_embedding = EmbeddingNorm::after_positions,
                        .decoder_embedding = EmbeddingNorm::before_positions});
-    for (const Variant variant : {Variant::aiayn, Variant::prelayernorm, Variant::xlm}) {
+    CHECK(norms_of(Variant::bart) ==
+          model::Norms{.encoder_embedding = EmbeddingNorm::after_positions,
+                       .decoder_embedding = EmbeddingNorm::after_positions});
+    for (const Variant variant :
+         {Variant::aiayn, Variant::prelayernorm, Variant::xlm, Variant::bart}) {
         auto config = small();
         config.variant = variant;
         const auto table = model::parameter_table(config);

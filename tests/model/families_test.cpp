@@ -13,8 +13,10 @@
 #include <set>
 #include <sstream>
 
+#include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
 #include "model/decoding/decoder.hpp"
+#include "model/decoding/generation.hpp"
 #include "model/devices/dry_model.hpp"
 #include "model/huggingface_config.hpp"
 #include "runtime/core/json_text.hpp"
@@ -30,6 +32,18 @@ using nlohmann::json;
 using tests::ModelUnderTest;
 
 namespace {
+
+std::vector<std::int32_t> ids_in(const json& row, const char* member) {
+    return row.at(member).get<std::vector<std::int32_t>>();
+}
+
+void append(train::RaggedTokens& side, const std::vector<std::int32_t>& tokens) {
+    if (side.offsets.empty()) side.offsets = {0};
+    side.tokens.insert(side.tokens.end(), tokens.begin(), tokens.end());
+    const auto end = static_cast<std::int32_t>(side.tokens.size());
+    side.longest = std::max(side.longest, end - side.offsets.back());
+    side.offsets.push_back(end);
+}
 
 struct Family {
     explicit Family(const std::string& folder_path)
@@ -49,24 +63,35 @@ struct Family {
         made->refresh();
         return made;
     }
-    // The label of a token is the one that transformers has at the next token.
     train::Batch batch() const {
         train::Batch all;
-        all.target.offsets = {0};
         for (const json& row : expected.at("rows")) {
-            const auto ids = row.at("input_ids").get<std::vector<std::int32_t>>();
-            const auto labels = row.at("labels").get<std::vector<std::int32_t>>();
-            for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
-                all.target.tokens.push_back(ids[i]);
-                all.labels.push_back(std::max(labels[i + 1], -1));
-                all.label_tokens += labels[i + 1] >= 0 ? 1 : 0;
+            auto ids = ids_in(row, "input_ids"), labels = ids_in(row, "labels");
+            if (model::has_encoder(config)) {
+                append(all.source, ids);
+                ids = ids_in(row, "decoder_input_ids");
+            } else {
+                // The label of a token is the one that transformers has at the next token.
+                ids.pop_back();
+                labels.erase(labels.begin());
             }
-            const auto end = static_cast<std::int32_t>(all.target.tokens.size());
-            all.target.longest = std::max(all.target.longest, end - all.target.offsets.back());
-            all.target.offsets.push_back(end);
+            append(all.target, ids);
+            for (const std::int32_t label : labels) {
+                all.labels.push_back(std::max(label, -1));
+                all.label_tokens += label >= 0 ? 1 : 0;
+            }
             all.rows.push_back(static_cast<std::uint32_t>(all.rows.size()));
         }
         return all;
+    }
+    // Returns what the decoder reads before it is asked for the first token of a reply.
+    std::int32_t first_token(std::vector<std::int32_t>& context) const {
+        const json file = parse_json(read_json_text(folder + "/config.json"));
+        if (model::has_encoder(config))
+            return file.at("decoder_start_token_id").get<std::int32_t>();
+        const std::int32_t last = context.back();
+        context.pop_back();
+        return last;
     }
 
     std::string folder;
@@ -142,6 +167,7 @@ TEST_CASE("losses and gradients of models of transformers are its own") {
         const double tokens = family.expected.at("label_tokens").get<double>();
         CHECK(batch.label_tokens == family.expected.at("label_tokens").get<std::int64_t>());
         const double loss = family.expected.at("loss").get<double>();
+        tests::spoil(test->table, test->store.gradient());
         const auto sums = test->train(batch, kernels::Into::overwrite);
         CHECK(sums.nll / tokens == doctest::Approx(loss).epsilon(1e-5));
         check_gradients(family, *test, tokens);
@@ -161,8 +187,7 @@ TEST_CASE("greedy replies of models of transformers are its own") {
             model::make_decoder<device::CpuContext>(family.config, test->store, test->ctx);
         for (const json& reply : family.expected.at("greedy")) {
             auto context = reply.at("prompt_ids").get<std::vector<std::int32_t>>();
-            std::int32_t next = context.back();
-            context.pop_back();
+            std::int32_t next = family.first_token(context);
             CAPTURE(context.size());
             decoder->start({context}, 1, 40);
             std::vector<float> logits;
@@ -252,5 +277,28 @@ TEST_CASE("a batch of these models is the sum of its rows") {
             test->train(tests::with_filler(tests::one_row(batch, row), 3),
                         row == 0 ? kernels::Into::overwrite : kernels::Into::add);
         check_gradients(family, *test, tokens);
+    }
+}
+
+TEST_CASE("replies with a penalty for repetitions are transformers' own, greedy and of a beam") {
+    using Tokens = std::vector<std::int32_t>;
+    const json golden = parse_json(read_json_text("tests/golden/generation.json"));
+    for (const json& wanted : golden.at("replies")) {
+        CAPTURE(wanted.dump());
+        const Family family("tests/golden/families/" + wanted.at("model").get<std::string>());
+        const auto test = family.load();
+        const auto decoder =
+            model::make_decoder<device::CpuContext>(family.config, test->store, test->ctx);
+        auto expected = wanted.at("reply").get<Tokens>();
+        model::GenerationOptions options;
+        options.beam_size = wanted.at("beams");
+        if (options.beam_size > 1) options.inference = model::Inference::beam;
+        options.repetition_penalty = wanted.at("penalty");
+        options.beam_length_penalty = 0;
+        options.max_length = static_cast<int>(expected.size());
+        const auto replies = model::generate(*decoder, {wanted.at("prompt").get<Tokens>()}, {0},
+                                             options, {std::nullopt, {}});
+        expected.pop_back();  // END takes the place of the last token of a reply that is cut
+        CHECK(replies[0].tokens == expected);
     }
 }

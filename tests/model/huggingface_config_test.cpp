@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config_json.hpp"
+#include "model/parameter_rows.hpp"
 #include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
@@ -52,6 +53,45 @@ json mistral() {
         "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "sliding_window": 4096,
         "tie_word_embeddings": false, "torch_dtype": "bfloat16",
         "transformers_version": "4.34.0.dev0", "use_cache": true, "vocab_size": 32000})");
+}
+
+// As facebook/bart-large has it.
+json bart() {
+    return parse_json(R"({"activation_dropout": 0.1, "activation_function": "gelu",
+        "add_bias_logits": false, "add_final_layer_norm": false, "architectures": ["BartModel"],
+        "attention_dropout": 0.1, "bos_token_id": 0, "classif_dropout": 0.1,
+        "classifier_dropout": 0.0, "d_model": 1024, "decoder_attention_heads": 16,
+        "decoder_ffn_dim": 4096, "decoder_layerdrop": 0.0, "decoder_layers": 12,
+        "decoder_start_token_id": 2, "dropout": 0.1, "early_stopping": true,
+        "encoder_attention_heads": 16, "encoder_ffn_dim": 4096, "encoder_layerdrop": 0.0,
+        "encoder_layers": 12, "eos_token_id": 2, "forced_bos_token_id": 0,
+        "forced_eos_token_id": 2, "gradient_checkpointing": false, "id2label": {"0": "LABEL_0"},
+        "init_std": 0.02, "is_encoder_decoder": true, "label2id": {"LABEL_0": 0},
+        "max_position_embeddings": 1024, "model_type": "bart", "no_repeat_ngram_size": 3,
+        "normalize_before": false, "num_beams": 4, "num_hidden_layers": 12, "pad_token_id": 1,
+        "scale_embedding": false, "task_specific_params": {"summarization": {"num_beams": 4}},
+        "torch_dtype": "float32", "transformers_version": "4.7.0.dev0", "use_cache": true,
+        "vocab_size": 50265})");
+}
+
+// As facebook/blenderbot-400M-distill has it.
+json blenderbot() {
+    return parse_json(R"({"activation_dropout": 0.0, "activation_function": "gelu",
+        "add_bias_logits": false, "add_final_layer_norm": true,
+        "architectures": ["BlenderbotForConditionalGeneration"], "attention_dropout": 0.0,
+        "bos_token_id": 1, "classif_dropout": 0.0, "classifier_dropout": 0.0, "d_model": 1280,
+        "decoder_attention_heads": 32, "decoder_ffn_dim": 5120, "decoder_layerdrop": 0.0,
+        "decoder_layers": 12, "decoder_start_token_id": 1, "do_blenderbot_90_layernorm": true,
+        "dropout": 0.1, "encoder_attention_heads": 32, "encoder_ffn_dim": 5120,
+        "encoder_layerdrop": 0.0, "encoder_layers": 2, "encoder_no_repeat_ngram_size": 3,
+        "eos_token_id": 2, "extra_layer_norm": false, "extra_pos_embeddings": 0,
+        "force_bos_token_to_be_generated": false, "forced_eos_token_id": 2, "init_std": 0.02,
+        "is_encoder_decoder": true, "layernorm_variant": "prelayernorm", "length_penalty": 0.65,
+        "max_length": 60, "max_position_embeddings": 128, "min_length": 20,
+        "model_type": "blenderbot", "no_repeat_ngram_size": 3, "normalize_before": true,
+        "normalize_embedding": false, "num_beams": 10, "num_hidden_layers": 2,
+        "pad_token_id": 0, "scale_embedding": true, "static_position_embeddings": false,
+        "unk_token_id": 3, "use_cache": true, "vocab_size": 8008})");
 }
 
 json with(json config, const char* key, const json& value) {
@@ -148,6 +188,62 @@ TEST_CASE("both generations of keys say the same, and what is missing has its cl
     CHECK(read(with(windowed, "layer_types", types)).parts.window == 0);
     types[3] = "sliding_attention";
     refused(with(windowed, "layer_types", types), {"layer_types"});
+}
+
+TEST_CASE("configs of encoder-decoders have the norms and positions of their classes") {
+    const auto one = read(bart());
+    CHECK(one.kind == model::Kind::bart);
+    CHECK(one.variant == model::Variant::bart);
+    CHECK(one.embedding_size == 1024);
+    CHECK(one.encoder_layers == 12);
+    CHECK(one.activation == kernels::Activation::gelu_erf);
+    CHECK(one.positions == model::Positions::learned);
+    CHECK(one.embedding_scale == model::EmbeddingScale::none);
+    CHECK(one.dropout == 0.1f);
+    CHECK(one.attention_dropout == 0.1f);
+    CHECK(one.relu_dropout == 0.1f);
+    // The file has two positions more, which no token has.
+    const auto rows_of = [](const model::ModelConfig& config) {
+        for (const auto& row : model::parameter_rows(config))
+            if (row.parameter.name == "encoder.position_embeddings.weight")
+                return row.parameter.shape.front();
+        return std::int64_t{0};
+    };
+    CHECK(rows_of(one) == 1026);
+    const auto two = read(blenderbot());
+    CHECK(two.variant == model::Variant::prelayernorm);
+    CHECK(two.encoder_layers == 2);
+    CHECK(two.decoder_layers == 12);
+    CHECK(two.embedding_scale == model::EmbeddingScale::sqrt_dim);
+    CHECK(rows_of(two) == 128);
+    const auto three = read({{"model_type", "blenderbot-small"}});
+    CHECK(three.variant == model::Variant::xlm);
+    CHECK(three.embedding_size == 512);
+    CHECK(three.decoder_layers == 8);
+    CHECK(rows_of(three) == 512);
+    for (const auto& config : {one, two, three})
+        CHECK(model::config_from_json(model::to_json(config), "config.json") == config);
+    CHECK(read(with(bart(), "activation_function", "relu")).activation ==
+          kernels::Activation::relu);
+}
+
+TEST_CASE("encoder-decoders that are made otherwise are refused by the key") {
+    refused(with(bart(), "activation_function", "tanh"), {"activation_function", "gelu or relu"});
+    refused(with(bart(), "normalize_before", true), {"normalize_before", "false"});
+    refused(with(bart(), "add_final_layer_norm", true), {"add_final_layer_norm"});
+    refused(with(blenderbot(), "layernorm_variant", "aiayn"), {"layernorm_variant"});
+    refused(with(bart(), "add_bias_logits", true), {"add_bias_logits"});
+    refused(with(bart(), "decoder_ffn_dim", 8), {"decoder_ffn_dim", "encoder_ffn_dim"});
+    refused(without(with(bart(), "encoder_attention_heads", 8), "decoder_attention_heads"),
+            {"decoder_attention_heads", "encoder_attention_heads"});
+    refused(with(bart(), "encoder_layerdrop", 0.1), {"encoder_layerdrop"});
+    refused(with(bart(), "tie_word_embeddings", false), {"tie_word_embeddings"});
+    refused(with(bart(), "is_encoder_decoder", false), {"is_encoder_decoder"});
+    refused(with(llama(), "is_encoder_decoder", true), {"is_encoder_decoder"});
+    refused(with(bart(), "static_position_embeddings", true), {"static_position_embeddings"});
+    refused(with(bart(), "relative_attention", 7), {"relative_attention", "7"});
+    refused(with(bart(), "architectures", json::array({"BartForSequenceClassification"})),
+            {"architectures", "BartForConditionalGeneration"});
 }
 
 TEST_CASE("rotary positions are those that one object or key says") {

@@ -2,22 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes tests/golden/families/NAME: tiny models of transformers with random weights, and what transformers calculates with them.
 
-    make_family_goldens.py        # in the root of the repository; torch, transformers 5
+    make_family_goldens.py [NAME...]        # in the root of the repository; torch, transformers 5
 
 Each has something that the others lack: groups of 3 and of 7 heads, heads whose width is not hidden / heads, biases, norms of heads,
-a window, each scaling of rotary positions, keys of both generations, F16, and BF16 in several files. llama_groups_of_3 has rows for
-the tokens of tests/golden/huggingface/gpt2, so that programs can train it.
+a window, each scaling of rotary positions, keys of both generations, F16, BF16 in several files, and encoders with other numbers of
+layers than their decoders. llama_groups_of_3 and bart have rows for the tokens of tests/golden/huggingface/gpt2, so that programs can
+train them. With names of folders only these are made anew.
 """
 
 import json
+import math
 import pathlib
 import shutil
+import sys
 
 import torch
-from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from tokenizers import Tokenizer
+from transformers import (AutoModelForCausalLM, AutoModelForSeq2SeqLM, BartConfig, BlenderbotConfig, BlenderbotSmallConfig, LlamaConfig,
+                          MistralConfig, Qwen2Config, Qwen3Config)
 
 FOLDER = pathlib.Path("tests/golden/families")
 VOCABULARY, REPLY = 61, 8
+STACKS = {"d_model": 24, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 20, "decoder_ffn_dim": 20,
+          "dropout": 0.0, "init_std": 0.3}
 SIZES = {"vocab_size": VOCABULARY, "num_hidden_layers": 2, "max_position_embeddings": 64, "initializer_range": 0.3}
 
 
@@ -46,13 +53,20 @@ CASES = {
     "qwen3_biases": (Qwen3Config(hidden_size=20, num_attention_heads=3, num_key_value_heads=3, head_dim=8, intermediate_size=28,
                                  attention_bias=True, use_sliding_window=True, max_window_layers=0, sliding_window=4,
                                  rope_parameters=rope(), tie_word_embeddings=True, **SIZES), torch.float32, None),
+    "bart": (BartConfig(vocab_size=323, encoder_layers=1, decoder_layers=2, max_position_embeddings=56, scale_embedding=True,
+                        decoder_start_token_id=319, bos_token_id=319, eos_token_id=319, pad_token_id=1, forced_eos_token_id=319, **STACKS),
+             torch.float32, None),
+    "blenderbot": (BlenderbotConfig(vocab_size=VOCABULARY, encoder_layers=2, decoder_layers=1, max_position_embeddings=30,
+                                    scale_embedding=True, **STACKS), torch.bfloat16, "12KB"),
+    "blenderbot_small": (BlenderbotSmallConfig(vocab_size=VOCABULARY, encoder_layers=2, decoder_layers=2, max_position_embeddings=30,
+                                               scale_embedding=True, activation_function="relu", **STACKS), torch.float16, None),
 }
 
 
 def make_model(config, dtype, seed):
     torch.manual_seed(seed)
     config._attn_implementation = "eager"
-    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    model = class_of(config).from_config(config, attn_implementation="eager").eval()
     with torch.no_grad():
         for name, tensor in model.named_parameters():
             if "norm" in name:
@@ -60,6 +74,18 @@ def make_model(config, dtype, seed):
             elif name.endswith("bias"):
                 tensor.add_(torch.randn_like(tensor) * 0.3)
     return model.to(dtype)
+
+
+def class_of(config):
+    return AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+
+
+def scaled_in_the_decoder(model):
+    """transformers 5 forgets to scale the embeddings in BlenderbotSmall's decoder; transformers 4 and ParlAI scale them."""
+    if model.config.model_type == "blenderbot-small" and model.config.scale_embedding:
+        scale = math.sqrt(model.config.d_model)
+        model.model.decoder.layernorm_embedding.register_forward_pre_hook(lambda norm, inputs: (inputs[0] * scale,))
+    return model
 
 
 def rows(seed):
@@ -70,6 +96,24 @@ def rows(seed):
         yield ids, [-100] * (context + 1) + ids[context + 1:]
 
 
+def pairs(seed):
+    """Three contexts with labels."""
+    random = torch.Generator().manual_seed(seed)
+    for length, label in [(9, 5), (1, 1), (23, 12)]:
+        yield [torch.randint(3, VOCABULARY, (count,), generator=random).tolist() for count in (length, label)]
+
+
+def calculate_pairs(model):
+    total, tokens, written = 0.0, 0, []
+    for ids, labels in pairs(3):
+        before = [model.config.decoder_start_token_id, *labels[:-1]]
+        logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([before])).logits[0]
+        total = total + torch.nn.functional.cross_entropy(logits, torch.tensor(labels), reduction="sum")
+        tokens += len(labels)
+        written.append({"input_ids": ids, "labels": labels, "decoder_input_ids": before})
+    return result(model, total, tokens, written)
+
+
 def calculate(model):
     total, tokens, written = 0.0, 0, []
     for ids, labels in rows(3):
@@ -78,6 +122,10 @@ def calculate(model):
         total = total + loss
         tokens += sum(label != -100 for label in labels[1:])
         written.append({"input_ids": ids, "labels": labels})
+    return result(model, total, tokens, written)
+
+
+def result(model, total, tokens, written):
     loss = total / tokens
     loss.backward()
     gradients = {name: {"norm": tensor.grad.norm().item(), "first": tensor.grad.flatten()[:4].tolist()}
@@ -92,6 +140,38 @@ def replies(model):
         yield {"prompt_ids": ids, "reply_ids": out}
 
 
+@torch.no_grad()
+def replies_of_decoder(model):
+    for ids, _ in pairs(9):
+        reply = [model.config.decoder_start_token_id]
+        for _ in range(REPLY):
+            logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([reply])).logits[0, -1]
+            reply.append(logits.argmax().item())
+        yield {"prompt_ids": ids, "reply_ids": reply[1:]}
+
+
+TALKS = [("Where is my lord?", "He is gone."), ("Speak, speak.", "I will not speak, my lord, nor will I weep."), ("", "Who is there?")]
+
+
+def calculate_talks(model):
+    """Texts with the tokenizer of tests/golden/huggingface/gpt2 and its token at both ends, as programs prepare them."""
+    tokenizer = Tokenizer.from_file("tests/golden/huggingface/gpt2/tokenizer.json")
+    end = model.config.eos_token_id
+    total, tokens, greedy = 0.0, 0, []
+    with torch.no_grad():
+        for context, label in TALKS:
+            ids, labels = [[end, *tokenizer.encode(text).ids, end] for text in (context, label)]
+            out = model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([[end, *labels[:-1]]])).logits[0]
+            total += torch.nn.functional.cross_entropy(out, torch.tensor(labels), reduction="sum").item()
+            tokens += len(labels)
+            reply = [end]
+            for _ in range(REPLY):
+                logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([reply])).logits[0, -1, :end + 1]
+                reply.append(logits.argmax().item())
+            greedy.append(tokenizer.decode(reply[1:(reply + [end]).index(end, 1)]))
+    return {"talks": TALKS, "talk_tokens": tokens, "talk_loss": total / tokens, "talk_replies": greedy}
+
+
 def old_keys(folder):
     """As transformers 4 wrote them."""
     config = json.loads((folder / "config.json").read_text())
@@ -104,16 +184,23 @@ def old_keys(folder):
 
 
 def main():
-    shutil.rmtree(FOLDER, ignore_errors=True)
     for seed, (name, (config, dtype, shards)) in enumerate(CASES.items()):
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         folder = FOLDER / name
+        shutil.rmtree(folder, ignore_errors=True)
         model = make_model(config, dtype, seed)
         model.save_pretrained(folder, **({"max_shard_size": shards} if shards else {}))
         for file in folder.iterdir():
             file.chmod(0o644)
         (folder / "generation_config.json").unlink(missing_ok=True)
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
-        expected = {**calculate(model), "greedy": list(replies(model))}
+        model = class_of(config).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+        if config.is_encoder_decoder:
+            expected = {**calculate_pairs(scaled_in_the_decoder(model)), "greedy": list(replies_of_decoder(model))}
+            if name == "bart":
+                expected |= calculate_talks(model)
+        else:
+            expected = {**calculate(model), "greedy": list(replies(model))}
         (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
         if name in ("llama_yarn", "llama_biases"):
             old_keys(folder)

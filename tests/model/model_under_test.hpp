@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "model/blocks/layout.hpp"
+#include "model/devices/model_store.hpp"
 #include "runtime/kernels/reduce.hpp"
+#include "runtime/train/sharing/host_tensors.hpp"
 #include "tests/model/golden.hpp"
 #include "tests/support/summed_losses.hpp"
 
@@ -26,9 +28,14 @@ struct ModelUnderTest {
                             const model::RecomputePlan& plan = {})
         : table(model::parameter_table(config)),
           store(table, precision),
-          model(model::make_model<device::CpuContext>(config, store, ctx, plan)) {
+          frozen(model::make_frozen_store<HostSpace>(model::frozen_table(config), precision)),
+          model(model::make_model<device::CpuContext>(config, store, ctx, plan, frozen.get())) {
         set_pattern(table, store.master());
         refresh();
+        if (!frozen) return;
+        train::HostWeights<device::CpuContext> base(ctx, *frozen);
+        set_pattern(frozen->table(), base.fetch());
+        base.write_back();
     }
 
     // Must be called after a change of the master weights.
@@ -51,6 +58,7 @@ struct ModelUnderTest {
     device::CpuContext ctx{1};
     train::ParameterTable table;
     train::ParameterStore<HostSpace> store;
+    std::unique_ptr<const train::ParameterStore<HostSpace>> frozen;  // null: no adapters
     std::unique_ptr<train::ForwardBackward> model;
     kernels::StepState state{.seed = 5, .step = 3};
 };

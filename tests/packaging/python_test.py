@@ -6,6 +6,7 @@
 """
 import contextlib
 import io
+import json
 import os
 import pathlib
 import pickle
@@ -82,6 +83,25 @@ class Package(unittest.TestCase):
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(data))[5].target, data[5].target)
         with self.assertRaisesRegex(lockstep.LockstepError, "has no split test; it has train"):
             lockstep.Dataset(self.folder / "data", "test")
+
+    def test_labels_of_rows(self):
+        folder = self.folder / "conversations"
+        folder.mkdir()
+        described = {"rows_per_block": 64, "splits": [{"name": "train", "rows": 2, "shards": [{"file": "t.h5"}]}]}
+        (folder / "dataset.json").write_text(json.dumps(described))
+        with h5py.File(folder / "t.h5", "w") as file:
+            file["tokens"] = np.arange(10, 23, dtype=np.int32)
+            file["offsets"] = np.array([0, 2, 8, 11, 13], np.uint64)
+            file["spans"] = np.array([[2, 4], [7, 8], [3, 5]], np.int32)
+            file["span_offsets"] = np.array([0, 2, 3], np.uint64)
+        data = pickle.loads(pickle.dumps(lockstep.Dataset(folder)))
+        source, target = data[0]
+        self.assertEqual((source.tolist(), target.tolist()), ([10, 11], [12, 13, 14, 15, 16, 17]))
+        self.assertEqual(data[0].labels.tolist(), [-100, -100, 12, 13, -100, -100, -100, 17])
+        self.assertEqual(data[1].labels.tolist(), [-100, -100, -100, 21, 22])
+        self.assertEqual(pickle.loads(pickle.dumps(data[0])).spans.tolist(), [[2, 4], [7, 8]])
+        whole = lockstep.Dataset(self.folder / "data")[0]
+        self.assertEqual(whole.labels.tolist(), [-100] * len(whole.source) + whole.target.tolist())
 
     def test_weights(self):
         weights = lockstep.load(self.model)

@@ -16,11 +16,35 @@ import numpy.typing as npt
 from lockstep.errors import LockstepError
 
 
-class Row(NamedTuple):
-    """The token ids of a row: its context, and its labels without start and end."""
-
+class _Sides(NamedTuple):
     source: npt.NDArray[np.int32]
     target: npt.NDArray[np.int32]
+
+
+class Row(_Sides):
+    """The token ids of a row: its context, and its labels as prepare wrote them.
+
+    `spans` has a line [begin, end) for each part of the row that has labels, counted from the row's first token. In most rows
+    it is the target alone; the target of a conversation has several answers and what was said between them.
+    """
+
+    spans: npt.NDArray[np.int32]
+
+    def __new__(cls, source: npt.NDArray[np.int32], target: npt.NDArray[np.int32],
+                spans: npt.NDArray[np.int32] | None = None) -> "Row":
+        row = super().__new__(cls, source, target)
+        whole = np.array([[len(source), len(source) + len(target)]], np.int32)
+        row.spans = whole if spans is None else spans
+        return row
+
+    @property
+    def labels(self) -> npt.NDArray[np.int32]:
+        """The whole row, source and target, with -100 for tokens without a label, as PyTorch's losses ignore them."""
+        both = np.concatenate([self.source, self.target])
+        labels = np.full_like(both, -100)
+        for begin, end in self.spans:
+            labels[begin:end] = both[begin:end]
+        return labels
 
 
 def _h5py() -> Any:
@@ -53,6 +77,7 @@ class Dataset:
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise LockstepError(f"{path}: is no description of prepared data ({error})") from None
         self._shards: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+        self._spans: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
 
     def _shard(self, number: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         if number not in self._shards:
@@ -60,6 +85,8 @@ class Dataset:
             try:
                 with _h5py().File(path, "r") as file:
                     tokens, offsets = file["tokens"][:], file["offsets"][:]
+                    if "spans" in file:
+                        self._spans[number] = file["spans"][:], file["span_offsets"][:]
             except (OSError, KeyError) as error:
                 raise LockstepError(f"{path}: cannot be read ({error}); "
                                     f"lockstep inspect {self.folder} --verify tells more") from None
@@ -91,7 +118,11 @@ class Dataset:
         if at + 2 >= len(offsets):
             raise LockstepError(f"{self.folder}: row {row} is missing; lockstep inspect {self.folder} --verify tells more")
         begin, middle, end = (int(offsets[at + i]) for i in range(3))
-        return Row(tokens[begin:middle], tokens[middle:end])
+        spans = None
+        if block % len(self._files) in self._spans:
+            all_spans, span_offsets = self._spans[block % len(self._files)]
+            spans = all_spans[int(span_offsets[at // 2]):int(span_offsets[at // 2 + 1])]
+        return Row(tokens[begin:middle], tokens[middle:end], spans)
 
     def __iter__(self) -> Iterator[Row]:
         return (self._row(row) for row in range(self._rows))

@@ -35,9 +35,13 @@ LabelLogit label_of(const T* x, std::int32_t label, const RowStatistics& row) {
     return {label, cpu::load(x[label]), is_first_largest(x, label, row.largest)};
 }
 
+double log_sum_of(const RowStatistics& row) {
+    return double{row.largest} + std::log(double{row.exponentials});
+}
+
 LossSums losses_of(const LabelLogit& label, std::int64_t n, float smoothing,
                    const RowStatistics& row) {
-    const double log_sum = double{row.largest} + std::log(double{row.exponentials});
+    const double log_sum = log_sum_of(row);
     LossSums sums;
     sums.nll = log_sum - double{label.logit};
     sums.loss = sums.nll;
@@ -49,32 +53,39 @@ LossSums losses_of(const LabelLogit& label, std::int64_t n, float smoothing,
     return sums;
 }
 
-// Calculates the label's entry separately: subtracting 1 from a rounded value would lose bits.
+// Calculates the label's entry separately: subtracting 1 from a rounded value would lose bits. The
+// derivative of the z-loss is 2 z log(sum) times the probability.
 template <class T>
-void backward_row(T* x, std::int64_t n, const LabelLogit& label, float smoothing, float seed,
+void backward_row(T* x, std::int64_t n, const LabelLogit& label, const LossTerms& terms, float seed,
                   const RowStatistics& row) {
-    const float uniform = smoothing / static_cast<float>(n);
-    const float scale = seed / row.exponentials;
-    const double p = std::exp(double{label.logit} - double{row.largest}) / double{row.exponentials};
-    const double at_label = (p - double{uniform} - (1.0 - double{smoothing})) * double{seed};
+    const float uniform = terms.label_smoothing / static_cast<float>(n);
+    const double weight =
+        terms.z_loss > 0 ? 1.0 + 2.0 * double{terms.z_loss} * log_sum_of(row) : 1.0;
+    const float scale = seed * static_cast<float>(weight) / row.exponentials;
+    const double p =
+        weight * std::exp(double{label.logit} - double{row.largest}) / double{row.exponentials};
+    const double at_label =
+        (p - double{uniform} - (1.0 - double{terms.label_smoothing})) * double{seed};
     gradient_row(x, n, row.largest, scale, uniform * seed);
     cpu::store(x[label.label], static_cast<float>(at_label));
 }
 
 // Returns the losses of a row of logits, which becomes their gradient.
-LossSums train_row(bf16* x, std::int64_t n, std::int32_t label, float smoothing, float seed) {
+LossSums train_row(bf16* x, std::int64_t n, std::int32_t label, const LossTerms& terms,
+                   float seed) {
     const RowStatistics row = statistics(x, n);
     const LabelLogit at = label_of(x, label, row);
-    backward_row(x, n, at, smoothing, seed, row);
-    return losses_of(at, n, smoothing, row);
+    backward_row(x, n, at, terms, seed, row);
+    return losses_of(at, n, terms.label_smoothing, row);
 }
 // Floats keep their exponentials for the gradient; 16 bits could not.
-LossSums train_row(float* x, std::int64_t n, std::int32_t label, float smoothing, float seed) {
+LossSums train_row(float* x, std::int64_t n, std::int32_t label, const LossTerms& terms,
+                   float seed) {
     RowStatistics row = largest_and_sum(x, n);
     const LabelLogit at = label_of(x, label, row);
     row.exponentials = exponentiate(x, x, n, row.largest);
-    backward_row(x, n, at, smoothing, seed, row);
-    return losses_of(at, n, smoothing, row);
+    backward_row(x, n, at, terms, seed, row);
+    return losses_of(at, n, terms.label_smoothing, row);
 }
 
 template <class Row>
@@ -112,7 +123,7 @@ void softmax_xent_forward(CpuContext& ctx, HostMatrix<const T> logits,
 
 template <class T>
 void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, HostMatrix<T> logits,
-                                   HostView<const std::int32_t> labels, float label_smoothing,
+                                   HostView<const std::int32_t> labels, const LossTerms& terms,
                                    LossSums* sums) {
     const auto each = cpu::scratch<LossSums>(ctx, cpu::ScratchMemory::Slot::losses, logits.rows);
     const auto body = [&](std::int64_t i, std::int32_t label) {
@@ -121,7 +132,7 @@ void softmax_xent_forward_backward(CpuContext& ctx, const StepState* state, Host
             std::fill_n(x, logits.cols, T{});
             return LossSums{};
         }
-        return train_row(x, logits.cols, label, label_smoothing, state->loss_seed);
+        return train_row(x, logits.cols, label, terms, state->loss_seed);
     };
     each_row(ctx, logits.rows, logits.cols, labels, each.data(), body);
     // Adding in order gives the same sum for any number of threads.
@@ -135,8 +146,10 @@ template void softmax_xent_forward(CpuContext&, HostMatrix<const float>,
 template void softmax_xent_forward(CpuContext&, HostMatrix<const bf16>,
                                    HostView<const std::int32_t>, float, LossSums*);
 template void softmax_xent_forward_backward(CpuContext&, const StepState*, HostMatrix<float>,
-                                            HostView<const std::int32_t>, float, LossSums*);
+                                            HostView<const std::int32_t>, const LossTerms&,
+                                            LossSums*);
 template void softmax_xent_forward_backward(CpuContext&, const StepState*, HostMatrix<bf16>,
-                                            HostView<const std::int32_t>, float, LossSums*);
+                                            HostView<const std::int32_t>, const LossTerms&,
+                                            LossSums*);
 
 }  // namespace lockstep::kernels

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(xent_threads, resident) row_kernel(XentRows<T>
     const std::int32_t label = rows.labels[row];
     if (!is_entry(label, cols)) return clear_row<width, gradient>(rows, row, label);
     T* x = rows.row(row);
-    const RowStatistics found = statistics_of<width, ahead>(x, cols, rows.smoothing);
+    const RowStatistics found = statistics_of<width, ahead>(x, cols, rows.terms.label_smoothing);
     const float at_label = widen(x[label]);
     const int correct = correct_of<width>(x, label, at_label, found.largest);
     if constexpr (gradient == Gradient::written) {
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(xent_threads, resident) row_kernel(XentRows<T>
                                      []<int n>(std::int64_t, const float(&)[n]) {});
     }
     if (threadIdx.x == 0)
-        rows.losses[row] = loss_of(found, at_label, correct, cols, rows.smoothing);
+        rows.losses[row] = loss_of(found, at_label, correct, cols, rows.terms.label_smoothing);
 }
 
 struct LabelledRow {
@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(xent_threads, resident) kept_rows_kernel(XentR
     while (at.row < rows.logits.rows) {
         const LabelledRow next = next_labelled<width>(rows, at.row + gridDim.x);
         wait_copies<0>();
-        const RowStatistics found = statistics_of<width, ahead>(kept, cols, rows.smoothing);
+        const RowStatistics found =
+            statistics_of<width, ahead>(kept, cols, rows.terms.label_smoothing);
         const float at_label = widen(kept[at.label]);
         const int correct = correct_of<width>(kept, at.label, at_label, found.largest);
         __syncthreads();  // all threads have read the label's logit
@@ -103,7 +104,8 @@ __global__ void __launch_bounds__(xent_threads, resident) kept_rows_kernel(XentR
                                      });
         end_copy_group();
         if (threadIdx.x == 0)
-            rows.losses[at.row] = loss_of(found, at_label, correct, cols, rows.smoothing);
+            rows.losses[at.row] =
+                loss_of(found, at_label, correct, cols, rows.terms.label_smoothing);
         at = next;
     }
 }
@@ -143,11 +145,11 @@ void run(CudaContext& ctx, const XentRows<T>& rows) {
 
 template <Gradient gradient, class T>
 void each_row(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
-              CudaView<const std::int32_t> labels, float smoothing, LossSums* losses) {
+              CudaView<const std::int32_t> labels, const LossTerms& terms, LossSums* losses) {
     require(static_cast<std::int64_t>(labels.size()) == logits.rows,
             "cross entropy: one label a row");
     if (logits.empty()) return;
-    const XentRows<T> rows{logits, labels.data(), state, smoothing, losses};
+    const XentRows<T> rows{logits, labels.data(), state, terms, losses};
     // Columns at a row's end that fill no whole vector do no harm.
     constexpr int width = vector_width<T>;
     if (by_vectors(logits.data, width, logits.stride))
@@ -165,16 +167,16 @@ void softmax_xent_forward(CudaContext& ctx, CudaMatrix<const T> logits,
     // The logits are not written without a gradient.
     each_row<Gradient::none, T>(
         ctx, nullptr, {const_cast<T*>(logits.data), logits.rows, logits.cols, logits.stride},
-        labels, label_smoothing, losses);
+        labels, {label_smoothing}, losses);
 }
 
 template <class T>
 void softmax_xent_forward_backward(CudaContext& ctx, const StepState* state, CudaMatrix<T> logits,
-                                   CudaView<const std::int32_t> labels, float label_smoothing,
+                                   CudaView<const std::int32_t> labels, const LossTerms& terms,
                                    LossSums* sums) {
     if (logits.empty()) return;
     const auto each = ctx.scratch<LossSums>(labels.size());
-    each_row<Gradient::written>(ctx, state, logits, labels, label_smoothing, each.data());
+    each_row<Gradient::written>(ctx, state, logits, labels, terms, each.data());
     launch(ctx, add_losses_kernel, {1, xent_threads}, each.data(), logits.rows, sums);
 }
 
@@ -185,10 +187,13 @@ template void softmax_xent_forward(CudaContext&, CudaMatrix<const bf16>,
 template void softmax_xent_forward(CudaContext&, CudaMatrix<const fp16>,
                                    CudaView<const std::int32_t>, float, LossSums*);
 template void softmax_xent_forward_backward(CudaContext&, const StepState*, CudaMatrix<float>,
-                                            CudaView<const std::int32_t>, float, LossSums*);
+                                            CudaView<const std::int32_t>, const LossTerms&,
+                                            LossSums*);
 template void softmax_xent_forward_backward(CudaContext&, const StepState*, CudaMatrix<bf16>,
-                                            CudaView<const std::int32_t>, float, LossSums*);
+                                            CudaView<const std::int32_t>, const LossTerms&,
+                                            LossSums*);
 template void softmax_xent_forward_backward(CudaContext&, const StepState*, CudaMatrix<fp16>,
-                                            CudaView<const std::int32_t>, float, LossSums*);
+                                            CudaView<const std::int32_t>, const LossTerms&,
+                                            LossSums*);
 
 }  // namespace lockstep::kernels

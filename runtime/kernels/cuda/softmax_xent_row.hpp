@@ -20,7 +20,7 @@ struct XentRows {
     CudaMatrix<T> logits;
     const std::int32_t* labels;
     const StepState* state;
-    float smoothing;
+    LossTerms terms;
     LossSums* losses;  // [rows]
 
     __device__ __forceinline__ T* row(std::int64_t i) const {
@@ -113,9 +113,13 @@ __device__ __forceinline__ int correct_of(const T* row, std::int32_t label, floa
     return block_reduce<Sum>(earlier) == 0 ? 1 : 0;
 }
 
+__device__ __forceinline__ double log_sum_of(const RowStatistics& row) {
+    return double{row.largest} + log(double{row.exponentials});
+}
+
 __device__ __forceinline__ LossSums loss_of(const RowStatistics& row, float at_label, int correct,
                                             std::int64_t cols, float smoothing) {
-    const double log_sum = double{row.largest} + log(double{row.exponentials});
+    const double log_sum = log_sum_of(row);
     LossSums sums;
     sums.nll = log_sum - double{at_label};
     sums.loss = sums.nll;
@@ -128,10 +132,19 @@ __device__ __forceinline__ LossSums loss_of(const RowStatistics& row, float at_l
 }
 
 // Calculates the label's entry separately: subtracting 1 from a rounded value would lose bits.
+// `weight` is that of the probabilities.
 __device__ __forceinline__ float gradient_at_label(float seed, float uniform, float smoothing,
-                                                   const RowStatistics& row, float at_label) {
-    const double p = exp(double{at_label} - double{row.largest}) / double{row.exponentials};
+                                                   double weight, const RowStatistics& row,
+                                                   float at_label) {
+    const double p =
+        weight * exp(double{at_label} - double{row.largest}) / double{row.exponentials};
     return static_cast<float>((p - double{uniform} - (1.0 - double{smoothing})) * double{seed});
+}
+
+// The derivative of the z-loss is 2 z log(sum) times the probability.
+__device__ __forceinline__ double probability_weight(const LossTerms& terms,
+                                                     const RowStatistics& row) {
+    return terms.z_loss > 0 ? 1.0 + 2.0 * double{terms.z_loss} * log_sum_of(row) : 1.0;
 }
 
 // Writes the gradient of the row x, which may be `to` itself. Calls then(first, values) with the
@@ -141,8 +154,11 @@ __device__ __forceinline__ void write_gradient(const XentRows<T>& rows, const T*
                                                std::int32_t label, float at_label,
                                                const RowStatistics& row, const Then& then) {
     const float seed = rows.state->loss_seed;
-    const float uniform = rows.smoothing / static_cast<float>(rows.logits.cols);
-    const float scale = seed / row.exponentials, shared = uniform * seed;
+    const float smoothing = rows.terms.label_smoothing;
+    const float uniform = smoothing / static_cast<float>(rows.logits.cols);
+    const double weight = probability_weight(rows.terms, row);
+    const float scale = seed * static_cast<float>(weight) / row.exponentials,
+                shared = uniform * seed;
     for_columns<width, ahead>(
         x, rows.logits.cols, [&]<int n>(std::int64_t j, const float(&values)[n]) {
             float gradients[n];
@@ -153,7 +169,7 @@ __device__ __forceinline__ void write_gradient(const XentRows<T>& rows, const T*
             then(j, values);
         });
     if (static_cast<unsigned>(label / width) % xent_threads == threadIdx.x)
-        to[label] = narrow<T>(gradient_at_label(seed, uniform, rows.smoothing, row, at_label));
+        to[label] = narrow<T>(gradient_at_label(seed, uniform, smoothing, weight, row, at_label));
 }
 
 }  // namespace lockstep::kernels::cuda

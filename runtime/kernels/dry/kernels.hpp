@@ -14,6 +14,7 @@
 #include "runtime/kernels/loss_sums.hpp"
 #include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/rotary.hpp"
+#include "runtime/kernels/scale.hpp"
 #include "runtime/kernels/small_products.hpp"
 #include "runtime/kernels/token_coordinates.hpp"
 
@@ -103,6 +104,8 @@ bool linear_relu_backward(DryContext<Like>& ctx, DryMatrix<const T> dz, DryMatri
 template <class T, class Like>
 void activation_forward(DryContext<Like>&, Activation, const Dropout&, TokenCoordinates<DrySpace>,
                         DryMatrix<const T>, DryMatrix<T>) {}
+template <class T, class Like>
+void activation_backward(DryContext<Like>&, const ActivationBackward<T, DrySpace>&) {}
 
 template <class T, class Like>
 void norm_forward(DryContext<Like>&, const NormForward<T, DrySpace>&) {}
@@ -123,6 +126,8 @@ void fill_zero(DryContext<Like>&, DryView<float>) {}
 template <class T, class Like>
 void add(DryContext<Like>&, DryMatrix<const T>, DryMatrix<T>) {}
 template <class T, class Like>
+void scale(DryContext<Like>&, float, DryMatrix<T>) {}
+template <class T, class Like>
 void dropout(DryContext<Like>&, const Dropout&, TokenCoordinates<DrySpace>, DryMatrix<const T>,
              DryMatrix<T>) {}
 
@@ -136,6 +141,6 @@ void softmax_xent_forward(DryContext<Like>&, DryMatrix<const T>, DryView<const s
                           LossSums*) {}
 template <class T, class Like>
 void softmax_xent_forward_backward(DryContext<Like>&, const StepState*, DryMatrix<T>,
-                                   DryView<const std::int32_t>, float, LossSums*) {}
+                                   DryView<const std::int32_t>, const LossTerms&, LossSums*) {}
 
 }  // namespace lockstep::kernels

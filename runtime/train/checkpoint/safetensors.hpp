@@ -128,11 +128,13 @@ private:
     void read_turned(TensorInfo tensor, std::size_t first, HostView<float> values);
     void read_rows(const TensorInfo& tensor, std::size_t first, HostView<float> values);
     void require_equal(const TensorInfo& head, const TensorInfo& table) const;
+    void require_zero(const TensorInfo& bias) const;
 
     std::string path_;
     std::vector<SafetensorsPart> files_;
     std::vector<TensorInfo> tensors_;
-    std::vector<TensorInfo> copies_;  // of the table of embeddings
+    // Copies of the table of embeddings, and biases of the logits that must be zero.
+    std::vector<TensorInfo> copies_;
     std::vector<std::string> buffers_;
     NamesOf names_ = NamesOf::lockstep;
     Metadata metadata_;

@@ -43,6 +43,7 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     buffers_ = take_buffers(tensors_);
     // Every GPT-2 has one matrix for both.
     if (names_ == NamesOf::gpt2) take_as_copy_of_embeddings();
+    if (names_ == NamesOf::bart) copies_ = take_copies_of_shared(tensors_);
     tensors_ = with_own_names(path_, std::move(tensors_));
 }
 
@@ -79,9 +80,24 @@ void SafetensorsFile::require_equal(const TensorInfo& head, const TensorInfo& ta
     }
 }
 
+// A bias would change every logit.
+void SafetensorsFile::require_zero(const TensorInfo& bias) const {
+    std::vector<std::byte> bytes(bias.count * bytes_of(bias.type));
+    read_bytes(bias, 0, bytes.data(), bytes.size());
+    const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+    if (std::ranges::all_of(bytes, is_zero)) return;
+    throw Error(ErrorKind::config, path_ + ": " + bias.name +
+                                       " is not zero, but no model here adds a bias to its "
+                                       "logits; choose another model");
+}
+
 void SafetensorsFile::verify() const {
-    for (const TensorInfo& head : copies_)
-        if (const TensorInfo* table = find(embeddings_name)) require_equal(head, *table);
+    for (const TensorInfo& copy : copies_) {
+        if (is_logits_bias(copy.name))
+            require_zero(copy);
+        else if (const TensorInfo* table = find(embeddings_name))
+            require_equal(copy, *table);
+    }
     const auto expected = metadata_.find(checksum_key);
     if (expected == metadata_.end()) return;
     const SafetensorsPart& file = files_.front();

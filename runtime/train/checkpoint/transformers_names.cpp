@@ -5,8 +5,12 @@
 #include <array>
 #include <span>
 
+#include "runtime/core/error.hpp"
+
 namespace lockstep::train {
 namespace {
+
+constexpr std::string_view peft_prefix = "base_model.model.";
 
 struct Names {
     std::string_view theirs, ours;
@@ -63,6 +67,53 @@ constexpr std::array llama_layer{
     Names{"mlp.down_proj.bias", "ffn.lin2.bias"},
 };
 
+constexpr std::array bart_tables{
+    Names{"shared.weight", "embeddings.weight"},
+    Names{"encoder.embed_positions.weight", "encoder.position_embeddings.weight"},
+    Names{"decoder.embed_positions.weight", "decoder.position_embeddings.weight"},
+    Names{"encoder.layernorm_embedding.weight", "encoder.norm_embeddings.weight"},
+    Names{"encoder.layernorm_embedding.bias", "encoder.norm_embeddings.bias"},
+    Names{"decoder.layernorm_embedding.weight", "decoder.norm_embeddings.weight"},
+    Names{"decoder.layernorm_embedding.bias", "decoder.norm_embeddings.bias"},
+    Names{"encoder.layer_norm.weight", "encoder.norm_embeddings.weight"},
+    Names{"encoder.layer_norm.bias", "encoder.norm_embeddings.bias"},
+    Names{"decoder.layer_norm.weight", "decoder.norm_embeddings.weight"},
+    Names{"decoder.layer_norm.bias", "decoder.norm_embeddings.bias"},
+};
+
+// The modules of a layer have weights and biases.
+struct Module {
+    std::string_view theirs, ours;
+    int part = 0, parts = 1;
+};
+
+constexpr std::array bart_encoder_layer{
+    Module{"self_attn.q_proj", "attention.qkv", 0, 3},
+    Module{"self_attn.k_proj", "attention.qkv", 1, 3},
+    Module{"self_attn.v_proj", "attention.qkv", 2, 3},
+    Module{"self_attn.out_proj", "attention.out"},
+    Module{"self_attn_layer_norm", "norm1"},
+    Module{"fc1", "ffn.lin1"},
+    Module{"fc2", "ffn.lin2"},
+    Module{"final_layer_norm", "norm2"},
+};
+
+constexpr std::array bart_decoder_layer{
+    Module{"self_attn.q_proj", "self_attention.qkv", 0, 3},
+    Module{"self_attn.k_proj", "self_attention.qkv", 1, 3},
+    Module{"self_attn.v_proj", "self_attention.qkv", 2, 3},
+    Module{"self_attn.out_proj", "self_attention.out"},
+    Module{"self_attn_layer_norm", "norm1"},
+    Module{"encoder_attn.q_proj", "encoder_attention.q"},
+    Module{"encoder_attn.k_proj", "encoder_attention.kv", 0, 2},
+    Module{"encoder_attn.v_proj", "encoder_attention.kv", 1, 2},
+    Module{"encoder_attn.out_proj", "encoder_attention.out"},
+    Module{"encoder_attn_layer_norm", "norm2"},
+    Module{"fc1", "ffn.lin1"},
+    Module{"fc2", "ffn.lin2"},
+    Module{"final_layer_norm", "norm3"},
+};
+
 std::string_view without_prefix(std::string_view theirs, std::string_view prefix) noexcept {
     if (theirs.starts_with(prefix)) theirs.remove_prefix(prefix.size());
     return theirs;
@@ -103,11 +154,66 @@ std::optional<KnownTensor> find(std::span<const Names> tables, std::span<const N
     return find(of_layer, parts.rest, "decoder.layers." + std::string(parts.layer) + ".");
 }
 
+std::optional<KnownTensor> find(std::span<const Module> modules, std::string_view theirs,
+                                const std::string& before) {
+    const std::size_t dot = theirs.rfind('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    const std::string_view end = theirs.substr(dot);
+    const auto found = std::ranges::find(modules, theirs.substr(0, dot), &Module::theirs);
+    if (found == modules.end() || (end != ".weight" && end != ".bias")) return std::nullopt;
+    return KnownTensor{before + std::string(found->ours) + std::string(end), false, found->part,
+                       found->parts};
+}
+
+std::optional<KnownTensor> find_in_stacks(std::string_view name) {
+    if (auto table = find(bart_tables, name, "")) return table;
+    const auto in = [&](const std::string& layers, std::span<const Module> modules) {
+        const LayerName parts = layer_name(name, layers);
+        return parts.layer.empty()
+                   ? std::nullopt
+                   : find(modules, parts.rest, layers + std::string(parts.layer) + ".");
+    };
+    if (auto encoder = in("encoder.layers.", bart_encoder_layer)) return encoder;
+    return in("decoder.layers.", bart_decoder_layer);
+}
+
 }  // namespace
 
 std::optional<KnownTensor> of_transformers(std::string_view theirs) {
     if (auto llama = find(llama_tables, llama_layer, theirs, "model.layers.")) return llama;
+    if (auto bart = find_in_stacks(without_prefix(theirs, "model."))) return bart;
     return find(gpt2_tables, gpt2_layer, without_gpt2_prefix(theirs), "h.");
+}
+
+std::string adapter_name(const KnownTensor& matrix, LoraFactor factor) {
+    const std::string_view weight = ".weight";
+    std::string name = matrix.name.substr(0, matrix.name.size() - weight.size());
+    if (matrix.parts > 1) name += "." + std::to_string(matrix.part);
+    return name + (factor == LoraFactor::a ? ".lora_a.weight" : ".lora_b.weight");
+}
+
+std::optional<KnownTensor> of_peft(std::string_view theirs) {
+    if (!theirs.starts_with(peft_prefix)) return std::nullopt;
+    theirs.remove_prefix(peft_prefix.size());
+    for (const LoraFactor factor : {LoraFactor::a, LoraFactor::b}) {
+        const std::string_view ending =
+            factor == LoraFactor::a ? ".lora_A.weight" : ".lora_B.weight";
+        if (!theirs.ends_with(ending)) continue;
+        theirs.remove_suffix(ending.size());
+        const auto matrix = of_transformers(std::string(theirs) + ".weight");
+        if (!matrix) return std::nullopt;
+        return KnownTensor{adapter_name(*matrix, factor), factor == LoraFactor::b};
+    }
+    return std::nullopt;
+}
+
+bool is_logits_bias(std::string_view theirs) noexcept { return theirs == "final_logits_bias"; }
+
+bool is_table_of_stacks(std::string_view theirs) noexcept {
+    constexpr std::array<std::string_view, 4> tables{"shared.weight", "encoder.embed_tokens.weight",
+                                                     "decoder.embed_tokens.weight",
+                                                     "lm_head.weight"};
+    return std::ranges::find(tables, without_prefix(theirs, "model.")) != tables.end();
 }
 
 bool is_buffer(std::string_view theirs) noexcept {
@@ -117,7 +223,9 @@ bool is_buffer(std::string_view theirs) noexcept {
 }
 
 NamesOf names_of(std::string_view theirs) noexcept {
+    if (theirs.starts_with(peft_prefix)) return NamesOf::peft;
     if (theirs == llama_tables.front().theirs) return NamesOf::llama;
+    if (is_table_of_stacks(theirs) && !theirs.ends_with("lm_head.weight")) return NamesOf::bart;
     return without_gpt2_prefix(theirs) == gpt2_tables.front().theirs ? NamesOf::gpt2
                                                                      : NamesOf::lockstep;
 }
@@ -136,6 +244,7 @@ std::vector<ForeignName> found_ours(std::span<const Names> names, std::string_vi
 
 std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours) {
     const bool gpt2 = names == NamesOf::gpt2;
+    require(names != NamesOf::bart && names != NamesOf::peft, "no such files are written");
     if (names == NamesOf::lockstep) return {ForeignName{std::string(ours)}};
     const std::span<const Names> tables =
         gpt2 ? std::span<const Names>(gpt2_tables) : std::span<const Names>(llama_tables);
@@ -167,7 +276,7 @@ std::string_view shape_keys_of_llama(std::string_view rest, bool of_layer) noexc
 }  // namespace
 
 std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept {
-    if (names == NamesOf::lockstep) return "";
+    if (names != NamesOf::gpt2 && names != NamesOf::llama) return "";
     const bool gpt2 = names == NamesOf::gpt2;
     const std::string_view rest = layer_name(ours, "decoder.layers.").rest;
     const bool of_layer = !rest.empty();

@@ -19,16 +19,32 @@ struct KnownTensor {
 
 // Returns what the tensor of a language model of transformers is here: of a GPT2LMHeadModel, whose
 // names have the prefix "transformer." or, as in openai-community/gpt2, none, or of one of the
-// families whose names begin with "model.".
+// families whose names begin with "model.", which those of encoder-decoders may lack.
 std::optional<KnownTensor> of_transformers(std::string_view theirs);
+
+// Returns what one of PEFT's tensors of an adapter (LoRA) of such a model is here; both factors are
+// stored as [rank, columns].
+std::optional<KnownTensor> of_peft(std::string_view theirs);
+
+// Returns the name of a factor of the adapter of a matrix, or of a part of it, here.
+enum class LoraFactor { a, b };
+std::string adapter_name(const KnownTensor& matrix, LoraFactor factor);
+
+// Tells whether the tensor is a bias of the logits, which no model here has: it must be zero.
+bool is_logits_bias(std::string_view theirs) noexcept;
+
+// Tells whether the tensor of an encoder-decoder may stand for its table of embeddings, or be a
+// copy of it.
+bool is_table_of_stacks(std::string_view theirs) noexcept;
 
 // Tells whether the tensor is a constant, which some files hold in any type: GPT-2's masks, and
 // frequencies of rotary positions.
 bool is_buffer(std::string_view theirs) noexcept;
 
-enum class NamesOf { lockstep, gpt2, llama };
+enum class NamesOf { lockstep, gpt2, llama, bart, peft };
 
-// Tells whose names a file has that holds this tensor; only the table of embeddings tells.
+// Tells whose names a file has that holds this tensor; only the table of embeddings tells, or a
+// tensor of an adapter.
 NamesOf names_of(std::string_view theirs) noexcept;
 
 // A tensor as transformers names it. It has one of the parts of ours, whose rows are numbered in
@@ -39,11 +55,12 @@ struct ForeignName {
 };
 
 // Returns the tensors that a file with the names of `names` holds in place of ours, in the order of
-// their rows; none if such a file has no place for it.
+// their rows; none if such a file has no place for it. `names` are not those of bart and peft.
 std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours);
 
 // Names the keys of config.json that decide whether a model of transformers has this tensor of
-// ours, and its shape: "n_layer", or "hidden_size, vocab_size"; nothing for Lockstep's own names.
+// ours, and its shape: "n_layer", or "hidden_size, vocab_size"; nothing for other names than gpt2's
+// and llama's.
 enum class Deciding { presence, shape };
 std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept;
 

@@ -2,6 +2,7 @@
 #include "runtime/train/checkpoint/transformers_tensors.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -77,17 +78,46 @@ std::vector<std::string> take_buffers(std::vector<TensorInfo>& tensors) {
     return buffers;
 }
 
+namespace {
+
+template <class Chosen>
+std::vector<TensorInfo> take(std::vector<TensorInfo>& tensors, Chosen chosen) {
+    const auto rest =
+        std::stable_partition(tensors.begin(), tensors.end(),
+                              [&](const TensorInfo& tensor) { return !chosen(tensor.name); });
+    std::vector<TensorInfo> taken(std::make_move_iterator(rest),
+                                  std::make_move_iterator(tensors.end()));
+    tensors.erase(rest, tensors.end());
+    return taken;
+}
+
+}  // namespace
+
+std::vector<TensorInfo> take_copies_of_shared(std::vector<TensorInfo>& tensors) {
+    std::vector<TensorInfo> tables = take(tensors, is_table_of_stacks);
+    const auto shared = std::ranges::find_if(
+        tables, [](const TensorInfo& table) { return table.name.ends_with("shared.weight"); });
+    if (shared != tables.end()) std::iter_swap(tables.begin(), shared);
+    TensorInfo& table = tables.front();
+    table.name = "shared.weight";
+    tensors.push_back(std::move(table));
+    tables.erase(tables.begin());
+    for (TensorInfo& bias : take(tensors, is_logits_bias)) tables.push_back(std::move(bias));
+    return tables;
+}
+
 std::vector<TensorInfo> with_own_names(const std::string& path, std::vector<TensorInfo> tensors) {
     std::vector<TensorInfo> own;
     Parts parts;
     std::set<std::string, std::less<>> names;
     for (TensorInfo& tensor : tensors) {
         auto known = of_transformers(tensor.name);
+        if (!known) known = of_peft(tensor.name);
         const std::string name =
             known ? known->name + "/" + std::to_string(known->part) : tensor.name;
         if (!names.insert(name).second)
             refuse_tensors(path, "holds " + shown(known ? known->name : tensor.name) +
-                                     " twice, with and without \"transformer.\" in its name");
+                                     " twice, with and without a prefix of its name");
         if (known && known->parts > 1 && !tensor.shape.empty()) {
             parts.add(*known, std::move(tensor));
             continue;

@@ -93,6 +93,11 @@ double Schedule::after_warmup(double s) const noexcept {
     return state_.factor;
 }
 
+Schedule::Phases Schedule::phases() const noexcept {
+    const auto fall = static_cast<std::int64_t>(decay_);
+    return {warmup_, static_cast<std::int64_t>(length_) - fall, fall};
+}
+
 void Schedule::validated(std::int64_t updates, double loss) noexcept {
     if (updates < warmup_) return;
     ++state_.validations;

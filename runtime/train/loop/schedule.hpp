@@ -34,6 +34,12 @@ public:
     double rate(std::int64_t updates) const noexcept;
     void validated(std::int64_t updates, double loss) noexcept;
 
+    // Returns the updates of a wsd schedule that warm up, are stable, and fall.
+    struct Phases {
+        std::int64_t warmup = 0, stable = 0, fall = 0;
+    };
+    Phases phases() const noexcept;
+
     const ScheduleState& state() const noexcept { return state_; }
     void restore(const ScheduleState& state) noexcept { state_ = state; }
 

@@ -180,3 +180,69 @@ TEST_CASE("special tokens have the ids of the tokenizer") {
     CHECK(batch.source.tokens == Ints(16, 7));
     CHECK(first(batch.target.tokens, 3) == Ints{8, token_of(0, 0), 7});
 }
+
+namespace {
+
+// Rows of two answers: 2 tokens, an answer of 2, 3 tokens between, an answer of 1.
+class Conversations final : public RowStore {
+public:
+    void append_extents(int, std::int64_t first, std::int64_t count,
+                        std::vector<RowExtent>& out) override {
+        for (std::int64_t i = first; i < first + count; ++i)
+            out.push_back({static_cast<std::uint32_t>(i), 0, static_cast<std::uint64_t>(8 * i), 2,
+                           6, static_cast<std::uint32_t>(i), 0, i == 1 ? 0 : 3});
+    }
+    void read_spans(const RowExtent&, std::vector<LabelSpan>& out) override {
+        out.push_back({2, 4});
+        out.push_back({7, 8});
+    }
+    void read_tokens(int, std::uint64_t first, std::span<std::int32_t> out) override {
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = static_cast<std::int32_t>(100 + first + i);
+    }
+    std::vector<std::string> read_references(const RowExtent&) override { return {}; }
+};
+
+train::Batch conversations(int rows, std::int64_t n_positions) {
+    Conversations store;
+    WindowPlan plan;
+    store.append_extents(0, 0, rows, plan.rows);
+    plan.begins = {0, static_cast<std::size_t>(rows)};
+    BatchingOptions options;
+    options.layout = Layout::decoder_only;
+    options.n_positions = n_positions;
+    SpecialTokens special;
+    special.start.reset();
+    return build_batch(Window(plan, store), 0, BatchRules(options, DatasetKind::dialogue, special));
+}
+
+}  // namespace
+
+TEST_CASE("the answers of a conversation have labels, and what is said between them has none") {
+    const train::Batch batch = conversations(2, 64);
+    CHECK(batch.target.offsets == Ints{0, 7, 14});
+    CHECK(first(batch.target.tokens, 14) == Ints{100, 101, 102, 103, 104, 105, 106,  //
+                                                 108, 109, 110, 111, 112, 113, 114});
+    CHECK(first(batch.labels, 14) == Ints{-1, 102, 103, -1, -1, -1, 107,  //
+                                          -1, 110, 111, 112, 113, 114, 115});
+    CHECK(batch.label_tokens == 9);
+    CHECK(batch.label_starts.empty());
+    CHECK(batch.last_labels.empty());
+    CHECK(batch.truncated_rows == 0);
+}
+
+TEST_CASE("a conversation that is too long keeps the answers that end in time, whole") {
+    for (const int positions : {6, 5, 4, 3}) {
+        const train::Batch batch = conversations(1, positions);
+        CAPTURE(positions);
+        CHECK(batch.target.offsets == Ints{0, 3});
+        CHECK(first(batch.target.tokens, 3) == Ints{100, 101, 102});
+        CHECK(first(batch.labels, 3) == Ints{-1, 102, 103});
+        CHECK(batch.label_tokens == 2);
+        CHECK(batch.truncated_rows == 1);
+    }
+    const train::Batch front = conversations(1, 2);
+    CHECK(first(front.target.tokens, 2) == Ints{101, 102});
+    CHECK(first(front.labels, 2) == Ints{102, 103});
+    CHECK(conversations(1, 7).truncated_rows == 0);
+}

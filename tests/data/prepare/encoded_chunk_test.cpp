@@ -101,9 +101,14 @@ TEST_CASE("an endless episode is refused unless the history is bounded") {
 TEST_CASE("an empty context is refused where no token can stand for it") {
     class Bare final : public Tokenizer {
     public:
-        explicit Bare(SpecialTokens special, std::optional<std::int32_t> text_begin = {})
-            : special_(std::move(special)), text_begin_(text_begin) {}
+        explicit Bare(SpecialTokens special, std::optional<std::int32_t> text_begin = {},
+                      std::optional<std::int32_t> text_end = {})
+            : special_(std::move(special)), text_begin_(text_begin), text_end_(text_end) {}
         std::optional<std::int32_t> text_begin() const override { return text_begin_; }
+        std::optional<std::int32_t> text_end() const override { return text_end_; }
+        std::optional<std::int32_t> label_begin() const override {
+            return text_end_ ? text_begin_ : std::nullopt;
+        }
         void encode(std::string_view text, std::vector<std::int32_t>& out) const override {
             out.insert(out.end(), text.begin(), text.end());
         }
@@ -116,7 +121,7 @@ TEST_CASE("an empty context is refused where no token can stand for it") {
 
     private:
         SpecialTokens special_;
-        std::optional<std::int32_t> text_begin_;
+        std::optional<std::int32_t> text_begin_, text_end_;
     };
     TextChunk chunk;
     chunk.path = "f";
@@ -142,6 +147,13 @@ TEST_CASE("an empty context is refused where no token can stand for it") {
     const auto cut = encode_dialogues(chunk, Bare({.start = std::nullopt}, 7), settings);
     for (const EncodedRow& row : cut.rows) CHECK(row.before_source == 7);
     CHECK(cut.ids[cut.rows[2].target_begin] == 'd');
+    // What an encoder reads may have an end, too, and stands for an empty text by itself.
+    const auto ended =
+        encode_dialogues(chunk, Bare({.null = {}, .start = 9}, std::nullopt, 8), settings);
+    REQUIRE(ended.rows.size() == 3);
+    for (const EncodedRow& row : ended.rows) CHECK(row.after_source == 8);
+    const auto both = encode_dialogues(chunk, Bare({.start = 9}, 7, 8), settings);
+    for (const EncodedRow& row : both.rows) CHECK(row.before_target == 7);
 }
 
 TEST_CASE("nobody's words before the first answer are no part of later contexts") {

@@ -104,6 +104,9 @@ std::string unit_text(const ReadOptions& read, int unit) {
                 R"({"messages": [{"role": "user", "content": "W"}, {"role": "assistant", "content": "W"}]})" +
                 filler + "\n";
             break;
+        case TextFormat::json_texts:
+            text = R"({"text": "W"})" + filler + "\n";
+            break;
         case TextFormat::text:
             return word + "\n" + word + " " + word + filler + word + "\n\n";
     }

@@ -12,6 +12,7 @@
 
 #include "data/loading/eval_loader.hpp"
 #include "data/loading/step_loader.hpp"
+#include "data/storage/length_index.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/written_dataset.hpp"
@@ -271,4 +272,94 @@ TEST_CASE("options that cannot work are named before anything is read") {
     options = two_lanes();
     options.split = "tset";
     CHECK(says(complaint([&] { open_step_source({&dataset, 1}, options); }), "'tset'"));
+}
+
+namespace {
+
+// Writes a data set of two rows: one of two answers, and one of a single answer. `spans` takes the
+// place of the first row's.
+void write_conversations(const std::string& directory, const std::vector<LabelSpan>& spans) {
+    DatasetInfo info;
+    info.tokenizer = "re";
+    info.vocabulary = 100;
+    info.special.start.reset();
+    info.dictionary_hash = tests::dictionary_hash;
+    Hdf5Output index(directory + "/" + format::index_file);
+    index.attribute(format::dictionary_hash, info.dictionary_hash);
+    SplitDescription description;
+    description.split = "train";
+    description.tokenizer = info.tokenizer;
+    description.dictionary_hash = info.dictionary_hash;
+    description.labels = Labels::in_spans;
+    SplitWriter writer(directory, index, description);
+    const std::vector<std::int32_t> tokens = {10, 11, 12, 13, 14, 15, 16, 17};
+    const std::span<const std::int32_t> all(tokens);
+    writer.add(all.first(2), all.subspan(2), {}, spans);
+    writer.add(all.first(3), all.subspan(3));
+    info.splits.push_back(writer.close());
+    index.close();
+    write_dataset_info(directory, info);
+}
+
+}  // namespace
+
+TEST_CASE("the spans of rows come back from shards, and their counts from the index") {
+    const tests::ScratchFolder folder;
+    write_conversations(folder.path(), {{2, 4}, {7, 8}});
+    const Dataset dataset = Dataset::open(folder.path());
+    const SplitInfo& split = dataset.split("train");
+    CHECK(split.version() == 2);
+    CHECK(split.labels() == 8);
+    CHECK(tests::read_text(folder / "dataset.json").find("\"format_version\": 2") !=
+          std::string::npos);
+    ShardStore store(dataset, split);
+    LengthIndex index(dataset, split);
+    std::vector<RowExtent> rows, planned;
+    store.append_extents(0, 0, 2, rows);
+    index.append_extents(0, 0, 2, planned);
+    std::vector<LabelSpan> spans;
+    for (const RowExtent& row : rows) store.read_spans(row, spans);
+    CHECK(spans == std::vector<LabelSpan>{{2, 4}, {7, 8}, {3, 8}});
+    for (const auto& both : {rows, planned}) {
+        CHECK(both[0].unlabelled == 3);
+        CHECK(both[1].unlabelled == 0);
+    }
+    StepLoaderOptions options = two_lanes();
+    options.batching.layout = Layout::decoder_only;
+    options.lanes = 1;
+    const train::StepBatches step = open_step_source({&dataset, 1}, options)->next();
+    CHECK(step.lanes.at(0).label_tokens == 8);
+}
+
+TEST_CASE("damaged spans are named with their row") {
+    const std::vector<std::vector<LabelSpan>> damaged = {
+        {{1, 4}, {7, 8}},  {{2, 4}, {7, 9}}, {{2, 4}, {6, 7}},
+        {{2, 5}, {4, 6}},  {{2, 2}, {7, 8}}, {{7, 8}, {2, 4}},
+        {{2, -4}, {7, 8}}, {{2, 4}},         {{2, 4}, {7, 7}, {7, 8}}};
+    for (const auto& spans : damaged) {
+        const tests::ScratchFolder folder;
+        write_conversations(folder.path(), spans);
+        const Dataset dataset = Dataset::open(folder.path());
+        ShardStore store(dataset, dataset.split("train"));
+        std::vector<RowExtent> rows;
+        CHECK(says(complaint([&] { store.append_extents(0, 0, 2, rows); }), "of row 0 is damaged"));
+    }
+}
+
+TEST_CASE("a shard without the spans that dataset.json tells of is refused, and one with others") {
+    const tests::ScratchFolder folder;
+    write_conversations(folder.path(), {{2, 4}, {7, 8}});
+    DatasetInfo info = Dataset::open(folder.path()).info();
+    info.splits[0].label_tokens.reset();
+    write_dataset_info(folder.path(), info);
+    const auto opened = [&] {
+        const Dataset dataset = Dataset::open(folder.path());
+        std::vector<RowExtent> rows;
+        ShardStore(dataset, dataset.split("train")).append_extents(0, 0, 2, rows);
+    };
+    CHECK(says(complaint(opened), "format_version is 2 where dataset.json says 1"));
+    std::string text = tests::read_text(folder / "dataset.json");
+    text.replace(text.find("\"format_version\": 1"), 19, "\"format_version\": 2");
+    tests::write_text(folder / "dataset.json", text);
+    CHECK(says(complaint(opened), "format_version"));
 }

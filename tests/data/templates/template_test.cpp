@@ -117,8 +117,8 @@ TEST_CASE("strftime_now is the given day, and is not there without one") {
               .text == "06 Jul 2024, Saturday, 6.7.24 2024-07-06 July Sat 188 00:00 %");
     CHECK(render("{{ strftime_now is defined }}").text == "False");
     CHECK(error_of("{{ strftime_now('%d') }}") ==
-          "chat.jinja:1: 'strftime_now' is undefined without a day; let the template "
-          "ask whether it is defined");
+          "chat.jinja:1: 'strftime_now' is undefined without a day; give prepare one by "
+          "--date, or let the template ask whether it is defined");
     CHECK(error_of("{{ strftime_now('%Q') }}", options) ==
           "chat.jinja:1: strftime_now: the code '%Q' is not supported");
 }

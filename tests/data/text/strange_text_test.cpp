@@ -191,7 +191,8 @@ TEST_CASE("lines of another format are refused with the format that they look li
     CHECK(has(told_by_parlai(R"({"text": "a"})").turns, "it looks like JSON, of which"));
     CHECK(has(told_by_parlai("1 hi\thello\n").turns, "say --format fbdialog"));
     CHECK(has(told_by_parlai("{\n").turns, "JSON over several lines"));
-    CHECK(has(told_by_parlai(R"({"text": "a"})").turns, "jq -r .text FILE"));
+    CHECK(has(told_by_parlai(R"({"text": "a"})").turns,
+              "for documents of {\"text\": ...} say --format text"));
     const std::string share = R"({"conversations": [{"from": "human", "value": "a"}]})";
     const std::string alpaca = R"({"instruction": "a", "input": "", "output": "b"})";
     const std::string pair = R"({"prompt": "a", "completion": "b"})";

@@ -158,6 +158,11 @@ TEST_CASE("special tokens that a tokenizer lacks come back as absent") {
     write_tokenizer_file(dir.path(),
                          {.name = "x", .file = "y", .letter_case = "keep", .special = special});
     CHECK(read_tokenizer_file(dir.path()).special == special);
+    CHECK_FALSE(read_tokenizer_file(dir.path()).reply_begin);
+    write_tokenizer_file(
+        dir.path(),
+        {.name = "x", .file = "y", .letter_case = "keep", .special = special, .reply_begin = 5});
+    CHECK(read_tokenizer_file(dir.path()).reply_begin == 5);
     CHECK(special.empty_context() == 7);
     CHECK(SpecialTokens{}.empty_context() == 0);
     CHECK_FALSE(SpecialTokens{.start = std::nullopt}.empty_context());

@@ -253,9 +253,11 @@ TEST_CASE("ParlAI's habits are told what to type here") {
           std::string::npos);
     CHECK(to_train({"-i", "model"}).find("-im") != std::string::npos);
     CHECK(to_train({"-im", "model"}).empty());
-    CHECK(to_train({"-m", "bart"}) ==
-          "--model: 'bart' is not one of transformer/generator|gpt2|llama|mistral|qwen2|qwen3; "
-          "give transformer/generator, the encoder-decoder that is here");
+    CHECK(to_train({"-m", "bart"}).empty());
+    CHECK(to_train({"-m", "seq2seq"}) ==
+          "--model: 'seq2seq' is not one of transformer/generator|gpt2|llama|mistral|qwen2|qwen3|"
+          "bart|blenderbot|blenderbot-small; give transformer/generator, the encoder-decoder that "
+          "is here");
     CHECK(to_train({"-m", "hugging_face/gpt2"}).find("give gpt2") != std::string::npos);
     CHECK(to_train({"--inference", "delayedbeam"}).find("give beam or nucleus") !=
           std::string::npos);

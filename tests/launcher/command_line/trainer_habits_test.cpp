@@ -149,6 +149,9 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"max-update", "--max-train-steps N"},
         {"clip-norm", "--gradient-clip X"},
         {"encoder-embed-dim", "--embedding-size N"},
+        {"num-key-value-heads", "--n-kv-heads N"},
+        {"rms-norm-eps", "--norm-epsilon X"},
+        {"z-loss-weight", "--z-loss X"},
     };
     for (const auto& [name, hint] : expected) {
         CAPTURE(name);
@@ -173,8 +176,8 @@ TEST_CASE("the options of transformers' generate and its kin are answered") {
         {"do-sample", "--inference nucleus"},
         {"top-p", "--inference nucleus --topp X"},
         {"top-k", "--inference topk --topk N"},
-        {"min-p", "it is not here"},
-        {"repetition-penalty", "--beam-block-ngram N"},
+        {"repeat-penalty", "--repetition-penalty X"},
+        {"presence-penalty", "--repetition-penalty X"},
         {"no-repeat-ngram-size", "--beam-block-ngram N"},
         {"length-penalty", "--beam-length-penalty X"},
         {"early-stopping", "leave it out"},

@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "data/text/unicode.hpp"
+#include "launcher/generate/growing_text.hpp"
+#include "launcher/generate/reply_generator.hpp"
 
 using namespace lockstep;
 using launcher::StopTexts;
@@ -57,7 +61,96 @@ Tokens tokens_of(const std::string& text) {
     return tokens;
 }
 
+// Says a text byte by byte, then END for ever.
+class Speaker final : public model::IncrementalDecoder {
+public:
+    explicit Speaker(const std::string& text) : tokens_(tokens_of(text)) {}
+
+    std::vector<int> start(const std::vector<Tokens>&, int, int most) override { return {most}; }
+    void step(const Tokens&, const Tokens&, std::vector<float>& logits) override {
+        logits.assign(256, 0);
+        logits[said < tokens_.size() ? tokens_[said] : 2] = 99;
+        ++said;
+    }
+    void reorder(const Tokens&) override {}
+    std::int64_t vocabulary() const override { return 256; }
+    model::Stacks stacks() const override { return model::Stacks::decoder; }
+    int host_threads(std::int64_t) const override { return 1; }
+
+    std::size_t said = 0;
+
+private:
+    const Tokens tokens_;
+};
+
+struct Shown {
+    std::string reply, all;       // `all` is what was shown of it, joined
+    std::size_t first_after = 0;  // tokens that were said when the first part was shown
+};
+
+Shown shown_of(const std::string& text, const std::vector<std::string>& stops, int most = 256) {
+    const ByteTokenizer tokenizer;
+    Speaker speaker(text);
+    model::GenerationOptions options;
+    options.max_length = most;
+    launcher::ReplyGenerator replier(speaker, tokenizer, options, StopTexts(tokenizer, stops));
+    REQUIRE(replier.grows());
+    Shown found;
+    found.reply = replier
+                      .shown({5}, 0, {5},
+                             [&](const std::string& part) {
+                                 if (found.all.empty() && !part.empty())
+                                     found.first_after = speaker.said;
+                                 found.all += part;
+                             })
+                      .text;
+    return found;
+}
+
 }  // namespace
+
+TEST_CASE("a reply is shown while it grows, and what is shown is the reply") {
+    for (const std::string text :
+         {"to be or not", "a\n\nb  c ", "na\xC3\xAFve \xE2\x82\xAC 5 ", "x", "",
+          "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", "\xEF\xBF\xBD lost"}) {
+        CAPTURE(text);
+        const Shown whole = shown_of(text, {});
+        CHECK(whole.reply == text);
+        CHECK(whole.all == text);
+        // END takes the place of the last token of a reply that is too long.
+        for (int most = 1; most <= static_cast<int>(text.size()); ++most) {
+            const Shown cut = shown_of(text, {}, most);
+            CHECK(cut.all == cut.reply);
+        }
+    }
+    CHECK(shown_of("to be or not", {}).first_after == 4);  // "to ", and one token that waits
+    CHECK(shown_of("\xE6\x97\xA5\xE6\x9C\xAC", {}).first_after == 4);
+    model::GenerationOptions beam;
+    beam.inference = model::Inference::beam;
+    beam.beam_size = 2;
+    const ByteTokenizer tokenizer;
+    Speaker speaker("");
+    CHECK_FALSE(launcher::ReplyGenerator(speaker, tokenizer, beam).grows());
+}
+
+TEST_CASE("no part of a stop text is shown") {
+    const std::string text = "so it is\n\nUser: no";
+    for (const std::string stop : {"\n\nUser:", "\n", "it is", "is\n", "so", "U"}) {
+        CAPTURE(stop);
+        const Shown found = shown_of(text, {stop, "never here"});
+        CHECK(found.reply == text.substr(0, text.find(stop)));
+        CHECK(found.all == found.reply);
+    }
+    // What only begins like a stop text is shown later.
+    CHECK(shown_of("User is it", {"User:"}).all == "User is it");
+}
+
+TEST_CASE("a reply that begins otherwise than it seemed is shown again") {
+    launcher::GrowingText text;
+    CHECK(text.grow("one two", 0) == "one");
+    CHECK(text.grow("One two three", 0).empty());
+    CHECK(text.finish("One two three") == "\nOne two three");
+}
 
 TEST_CASE("a stop is found with its last token, wherever it lies") {
     const ByteTokenizer tokenizer;

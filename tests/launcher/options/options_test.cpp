@@ -3,6 +3,7 @@
 
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/options/run_command.hpp"
+#include "launcher/options/schedule_checks.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
@@ -33,9 +34,11 @@ std::string refusal(const Words& more) {
 }  // namespace
 
 TEST_CASE("ParlAI's names, short forms and values are understood") {
-    const RunConfig config = train_config({"-bs", "12", "-dynb", "full", "--text_truncate", "64",
-                                           "-lr", "5e-4", "-opt", "adamw", "-vmt", "ppl", "-vp",
-                                           "3", "--truncate", "-1", "--betas", "0.8,0.95"});
+    const RunConfig config =
+        train_config({"-bs",  "12",         "-dynb", "full",    "--text_truncate",
+                      "64",   "-lr",        "5e-4",  "-opt",    "adamw",
+                      "-vmt", "ppl",        "-vp",   "3",       "-veps",
+                      "1",    "--truncate", "-1",    "--betas", "0.8,0.95"});
     CHECK(config.batch.batchsize == 12);
     CHECK(config.batch.dynamic == data::Dynamic::full);
     CHECK(config.batch.text_truncate == 64);
@@ -155,8 +158,10 @@ TEST_CASE("adafactor's options: ParlAI's defaults, fairseq's with a relative ste
     CHECK_FALSE(optimizer_of({"-opt", "adafactor", "--adafactor-relative-step",
                               "--adafactor-scale-parameter", "false"})
                     .adafactor_scale_parameter);
-    CHECK(optimizer_of({"--adafactor-eps", "1e-20,0.01"}).adafactor_eps1 == 1e-20);
-    CHECK(optimizer_of({"--adafactor-eps", "1e-20,0.01"}).adafactor_eps2 == 0.01);
+    CHECK(optimizer_of({"-opt", "adafactor", "--adafactor-eps", "1e-20,0.01"}).adafactor_eps1 ==
+          1e-20);
+    CHECK(optimizer_of({"-opt", "adafactor", "--adafactor-eps", "1e-20,0.01"}).adafactor_eps2 ==
+          0.01);
     for (const char* wrong : {"1e-3", "0,1e-3", "1e-30,-1", "1e-30,x"}) {
         CAPTURE(wrong);
         CHECK(refusal({"--adafactor-eps", wrong}).find("--adafactor-eps: '") == 0);
@@ -278,4 +283,76 @@ TEST_CASE("every option of every task has a default or a placeholder to show") {
             }
         }
     }
+}
+
+TEST_CASE(
+    "an option that nobody reads under the others is refused, unless it asks for its default") {
+    const std::vector<Words> unread{
+        {"--decay-ratio", "0.2", "--lr-scheduler", "cosine"},
+        {"--lr-scheduler-decay", "0.3", "--lr-scheduler", "linear"},
+        {"--lr-scheduler-patience", "9", "--lr-scheduler", "none"},
+        {"--invsqrt-lr-decay-gamma", "9"},
+        {"--warmup-rate", "0.5"},
+        {"--betas", "0.8,0.9", "--optimizer", "sgd"},
+        {"--adam-eps", "1e-6", "--optimizer", "lion"},
+        {"--amsgrad", "true", "--optimizer", "adafactor"},
+        {"--momentum", "0.9", "--optimizer", "adamw"},
+        {"--adafactor-eps", "1e-20,0.01", "--optimizer", "adam"},
+        {"--n-encoder-layers", "2", "-m", "gpt2"},
+        {"--n-kv-heads", "1", "-m", "gpt2"},
+        {"--rope-theta", "500000"},
+        {"--norm-epsilon", "1e-6"},
+        {"--validation-patience", "3"},
+        {"--short-final-eval", "true"},
+        {"--metrics", "bleu"},
+    };
+    for (const Words& words : unread) {
+        const std::string said = refusal(words);
+        CHECK_MESSAGE(said.starts_with(words.front() + " has no effect: it is for "), said);
+        CHECK_MESSAGE(said.ends_with("; change that, or leave it out"), said);
+    }
+    const std::vector<Words> read{
+        {"--decay-ratio", "0.1"},
+        {"--decay-ratio", "0.2", "--lr-scheduler", "wsd"},
+        {"--lr-scheduler-decay", "0.3"},
+        {"--warmup-rate", "0.5", "--warmup-updates", "3"},
+        {"--momentum", "0", "--optimizer", "adam"},
+        {"--betas", "0.8,0.9", "--optimizer", "lion"},
+        {"--n-encoder-layers", "-1", "-m", "gpt2"},
+        {"--n-decoder-layers", "3", "-m", "gpt2"},
+        {"--rope-theta", "500000", "-m", "qwen3"},
+        {"--validation-patience", "0"},
+        {"--validation-patience", "3", "-vstep", "5"},
+        {"--metrics", "bleu", "--skip-generation", "false"},
+        {"--beam-size", "3"},  // the model keeps it, and the next one
+        {"--beam-block-full-context", "false"},
+    };
+    for (const Words& words : read) CHECK_MESSAGE(refusal(words) == "accepted", words.front());
+}
+
+TEST_CASE("a llama that begins from nothing has the parts that its options say") {
+    const model::ModelConfig m =
+        train_config({"-m", "llama", "--n-heads", "6", "--embedding-size", "36", "--n-kv-heads",
+                      "2", "--rope-theta", "5e5", "--norm-epsilon", "1e-6"})
+            .model;
+    CHECK(m.parts.kv_heads == 2);
+    CHECK(m.parts.rotary.theta == 5e5F);
+    CHECK(m.parts.norm_epsilon == 1e-6F);
+    const model::ModelConfig plain = train_config({"-m", "llama"}).model;
+    CHECK(plain.parts.kv_heads == 0);
+    CHECK(plain.parts.rotary.theta == 10000);
+    CHECK(plain.parts.norm_epsilon == 1e-5F);
+    CHECK(train_config({"--z-loss", "1e-4"}).model.z_loss == 1e-4F);
+    CHECK(refusal({"--z-loss", "-1"}).starts_with("--z-loss: "));
+    CHECK(refusal({"--repetition-penalty", "0"}).starts_with("--repetition-penalty: "));
+    CHECK(refusal({"--min-p", "1.5"}).starts_with("--min-p: "));
+}
+
+TEST_CASE("a wsd schedule says how its updates are divided") {
+    const RunConfig wsd =
+        train_config({"--lr-scheduler", "wsd", "--decay-ratio", "0.25", "--warmup-updates", "7"});
+    CHECK(phases_text(wsd, 100) ==
+          "the learning rate warms up in 7 updates, stays in 68 and falls in the last 25 "
+          "(--lr-scheduler wsd)");
+    CHECK(phases_text(train_config({"--lr-scheduler", "cosine"}), 100).empty());
 }

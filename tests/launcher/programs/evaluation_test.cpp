@@ -45,10 +45,11 @@ struct Splits {
         REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
     }
     std::string eval(const std::string& program, const std::string& more) const {
-        const auto run = run_line(program + " --data " + data + " -mf " + model +
-                                  " --threads 1 --precision fp32 --text-truncate 32 "
-                                  "--label-truncate 16 --max-length 12 " +
-                                  more);
+        const auto run =
+            run_line(program + " --data " + data + " -mf " + model +
+                     " --threads 1 --precision fp32 --text-truncate 32 "
+                     "--label-truncate 16 " +
+                     (contains(more, "--skip-generation") ? "" : "--max-length 12 ") + more);
         REQUIRE_MESSAGE(run.code == 0, run.out << run.err);
         return run.out;
     }
@@ -290,4 +291,27 @@ TEST_CASE("display_model shows context, labels and reply of the first rows") {
     for (std::string line; std::getline(again, line);)
         if (line.starts_with("- - - ROW ")) order += line.substr(10, 2);
     CHECK(order == "0 1 2 3 4 5 6 7 ");
+}
+
+TEST_CASE("eval says once how many rows are cut, on any number of ranks") {
+    const Splits splits;
+    splits.train_briefly();
+    const std::string options = " --data " + splits.data + " -mf " + splits.model +
+                                " --threads 1 --precision fp32 --skip-generation true";
+    const auto whole = run_line("lockstep eval --label-truncate 32" + options);
+    const auto one = run_line("lockstep eval --text-truncate 3 --label-truncate 3" + options);
+    const auto two = run_line(
+        "multiprocessing_eval --distributed-world-size 2 --text-truncate 3 --label-truncate 3" +
+        options);
+    REQUIRE_MESSAGE(one.code == 0, one.err);
+    REQUIRE_MESSAGE(two.code == 0, two.err);
+    const auto warning = [](const std::string& err) {
+        const std::size_t begin = err.find("warning: "), end = err.find(" cut to the model's 32");
+        REQUIRE_MESSAGE(end != std::string::npos, err);
+        CHECK(err.find(" cut to", end + 1) == std::string::npos);
+        return err.substr(begin, end - begin);
+    };
+    CHECK(warning(one.err) == "warning: 30 rows were");
+    CHECK(contains(two.err, warning(one.err) + " cut to"));
+    CHECK(whole.err.find("warning: 30 rows") == std::string::npos);
 }

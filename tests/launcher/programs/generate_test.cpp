@@ -146,7 +146,9 @@ TEST_CASE("prompts that are none, and replies that cannot be written") {
     refused("hello", {"not JSON, at byte 1", "\"context\""});
     refused("{\"text\": \"h\xFF\"}", {"byte 12 is not UTF-8"});
     refused("[\"hello\"]", {"not a JSON object"});
-    refused("{\"prompt\": \"hello\"}", {"neither"});
+    refused("{\"question\": \"hello\"}", {"neither"});
+    refused("{\"conversations\": [{\"from\": \"gpt\", \"value\": \"a\"}]}", {"asks nothing"});
+    refused("{\"conversations\": [{\"from\": \"x\", \"value\": \"a\"}]}", {"from"});
     refused("{\"text\": \"a\", \"context\": []}", {"both"});
     refused("{\"text\": \"a\", \"x\": -1e999}", {"a number that is too large"});
     refused("{\"text\": 3}", {"\"text\" is not a string"});
@@ -275,4 +277,59 @@ TEST_CASE("a file that another program is about to write is refused at once") {
          {output + ": another program writes there at this moment", "code 2\n", "code 0\n"});
     CHECK(read_text(output) == "good morning\n");
     CHECK(!std::filesystem::exists(output + ".tmp-0"));
+}
+
+TEST_CASE("prompts come in the forms in which prepare reads conversations") {
+    const SmallTalk talk;
+    const std::string share_gpt =
+        R"({"conversations": [{"from": "human", "value": "hello"}, {"from": "gpt", "value": )"
+        R"("good morning"}, {"from": "human", "value": "who are you"}, {"from": "gpt", "value": "x"}]})";
+    const std::vector<std::pair<std::string, std::string>> lines{
+        {share_gpt, "a model"},
+        {R"({"instruction": "hello", "input": "", "output": "x"})", "good morning"},
+        {R"({"instruction": "where\nis rome"})", "in \\n italy"},
+        {R"({"prompt": "hello", "completion": "x"})", "good morning"},
+        {R"({"prompt": "hello"})", "good morning"},
+        {R"({"prompt": [{"role": "user", "content": "hello"}], "completion": []})", "good morning"},
+        {R"({"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": )"
+         R"("good morning"}, {"role": "user", "content": "who are you"}]})",
+         "a model"},
+        {R"({"text": "who are you"})", "nobody"}};
+    std::string all, array, replies;
+    for (const auto& [line, reply] : lines) {
+        all += line + "\n";
+        array += (array.empty() ? "\n [" : ",\n") + line;
+        replies += reply + "\n";
+    }
+    write_text(talk.scratch / "prompts.jsonl", all);
+    CHECK(talk.generate("--input " + (talk.scratch / "prompts.jsonl")) == replies);
+    write_text(talk.scratch / "prompts.json", array + "\n]\n");
+    CHECK(talk.generate("--input " + (talk.scratch / "prompts.json")) == replies);
+    CHECK(talk.generate("--format jsonl", array + "]") == replies);
+    const std::string cut = talk.scratch / "cut.json";
+    write_text(cut, array);
+    says(run_line("lockstep generate -mf " + talk.model + " --input " + cut), 2,
+         {"cut.json", "is not closed by ']'"});
+    write_text(cut, "[\n{\"text\": \"hello\"},\n{\"text\": 3}\n]");
+    says(run_line("lockstep generate -mf " + talk.model + " --input " + cut), 2,
+         {"cut.json:3: \"text\" is not a string"});
+    const std::string json = talk.generate("--json", share_gpt + "\n");
+    CHECK(json.empty() == false);
+    CHECK(talk.generate("--json --format jsonl", share_gpt + "\n").find("\"x\"") ==
+          std::string::npos);
+}
+
+TEST_CASE("a penalty and min-p are the model's, and refused where nobody reads them") {
+    const SmallTalk talk;
+    CHECK(talk.generate("--repetition-penalty 1.2", "hello\n") == "good morning\n");
+    const std::string draw = "--inference nucleus --topp 1 --temperature 5 --min-p ";
+    CHECK(talk.generate(draw + "1", "hello\nwho are you\n") == "good morning\nnobody\n");
+    const std::string generate = "lockstep generate --prompt hello -mf " + talk.model;
+    says(run_line(generate + " --min-p 0.1"), 2,
+         {"--min-p has no effect", "--inference nucleus or topk"});
+    says(run_line(generate + " --repetition-penalty 0"), 2,
+         {"--repetition-penalty", "more than 0"});
+    says(run_line(generate + " --overwrite"), 2, {"--overwrite has no effect", "--output"});
+    says(run_line("lockstep eval --skip-generation true --beam-size 2 -mf " + talk.model), 2,
+         {"--beam-size has no effect", "--skip-generation true"});
 }

@@ -481,8 +481,9 @@ TEST_CASE("a chat template writes the rows, and travels with the data and the mo
     CHECK(contains(prepared.out, "the chat template of the tokenizer writes the conversations"));
     CHECK(contains(prepared.out, "% of the tokens have a label"));
     const auto shown = run_well("lockstep display_data " + (scratch / "data"));
-    CHECK(contains(shown.out, "S:BeU:What say <|endoftext|>?A:"));
-    CHECK(contains(shown.out, "Speak."));
+    CHECK(contains(shown.out, "S:Be<|endoftext|>U:What say <|endoftext|>?<|endoftext|>A:"));
+    // The token that ends the turn is shown, too.
+    CHECK(contains(shown.out, "Speak.<|endoftext|>\n"));
     CHECK(read_text(scratch / "data/chat_template.jinja") ==
           read_text(like + "/chat_template.jinja"));
     run_well("lockstep train --model gpt2 --precision fp32 --init-model " + like + " -mf " +

@@ -223,6 +223,32 @@ TEST_CASE("gradients are reported block by block, front to back, and are final t
     }
 }
 
+TEST_CASE("a z-loss adds a gradient in proportion to it, and changes no loss") {
+    for (const std::string& name : kinds) {
+        CAPTURE(name);
+        Golden golden(name);
+        const auto gradients = [&](float z_loss, double& loss) {
+            auto config = golden.config();
+            config.z_loss = z_loss;
+            ModelUnderTest test(config);
+            loss = test.train(golden.batch(""), kernels::Into::overwrite).loss;
+            return copy(test.store.gradient());
+        };
+        double loss = 0, once_loss = 0, twice_loss = 0;
+        const auto none = gradients(0, loss), once = gradients(0.01F, once_loss),
+                   twice = gradients(0.02F, twice_loss);
+        CHECK(once_loss == loss);
+        CHECK(twice_loss == loss);
+        double added = 0, bent = 0;
+        for (std::size_t i = 0; i < none.size(); ++i) {
+            added = std::max(added, std::abs(double{once[i]} - none[i]));
+            bent = std::max(bent, std::abs(double{twice[i]} - 2.0 * once[i] + none[i]));
+        }
+        CHECK(added > 0);
+        CHECK(bent < 1e-3 * added);
+    }
+}
+
 TEST_CASE("a second step of the same shape takes no more memory") {
     Golden golden("prelayernorm_gelu_learned");
     ModelUnderTest test(golden.config());

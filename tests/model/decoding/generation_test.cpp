@@ -97,6 +97,31 @@ TEST_CASE("greedy is a beam of one and takes the most likely token each time") {
     }
 }
 
+TEST_CASE("a START that is an end is said, and the first token is that which was asked for") {
+    int silent = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        ToyDecoder decoder(seed);
+        const std::vector<Tokens> context{{3}};
+        // The toy likes to say START.
+        const model::SpecialTokens same{.start = start_token, .ends = {start_token}};
+        const auto replies =
+            model::generate(decoder, context, {0}, with(Inference::greedy, 1), same);
+        silent += replies[0].tokens.empty() ? 1 : 0;
+        for (const Inference inference : {Inference::greedy, Inference::beam, Inference::topk}) {
+            const model::SpecialTokens asked{.first = 4};
+            const auto begun = model::generate(decoder, context, {0}, with(inference, 1), asked)[0];
+            REQUIRE(!begun.tokens.empty());
+            CHECK(begun.tokens.front() == 4);
+        }
+        const model::SpecialTokens end{.first = end_token};
+        const auto ended =
+            model::generate(decoder, context, {0}, with(Inference::greedy, 1), end)[0];
+        CHECK(ended.tokens.empty());
+        CHECK(ended.score == 0.0);
+    }
+    CHECK(silent > 0);
+}
+
 TEST_CASE("replies do not depend on the number of threads") {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         ToyDecoder alone(seed), shared(seed);
@@ -316,6 +341,7 @@ TEST_CASE("without START, the last token of a context is fed first") {
         }
         void reorder(const Tokens&) override {}
         std::int64_t vocabulary() const override { return 3; }
+        model::Stacks stacks() const override { return model::Stacks::decoder; }
         int host_threads(std::int64_t) const override { return 1; }
         std::vector<Tokens> read, fed;
     };
@@ -346,5 +372,46 @@ TEST_CASE("rows of the table without a token are never generated and keep their 
         }
         CHECK(shorter > 0);
         CHECK(shorter < 20);
+    }
+}
+
+TEST_CASE("a penalty for repetitions counts the reply, and the context if one stack reads both") {
+    int with_context = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed)
+        for (const auto inference :
+             {Inference::greedy, Inference::beam, Inference::topk, Inference::nucleus}) {
+            ToyDecoder decoder(seed);
+            GenerationOptions options = with(inference, 1);
+            options.repetition_penalty = 1e6;
+            const auto of_context = [&](Stacks reads, const Tokens& context) {
+                decoder.reads = reads;
+                return run(decoder, options, {context}, {0})[0].tokens;
+            };
+            const Tokens apart = of_context(Stacks::encoder_and_decoder, {3, 0, 4});
+            CHECK(apart == of_context(Stacks::encoder_and_decoder, {3}));
+            const bool draws = inference == Inference::topk || inference == Inference::nucleus;
+            const std::set words(apart.begin(), apart.end());
+            CHECK((draws || words.size() == apart.size()));
+            const Tokens together = of_context(Stacks::decoder, {3, 0, 4});
+            if (together != apart) ++with_context;
+        }
+    CHECK(with_context > 0);
+}
+
+TEST_CASE("penalties and min-p give the same replies to contexts alone and together") {
+    for (const auto inference : {Inference::greedy, Inference::beam, Inference::nucleus}) {
+        ToyDecoder decoder(4);
+        decoder.reads = Stacks::decoder;
+        GenerationOptions options = with(inference, inference == Inference::greedy ? 1 : 3);
+        options.repetition_penalty = 1.3;
+        if (inference == Inference::nucleus) options.min_p = 0.2;
+        const std::vector<Tokens> contexts{{3, 4}, {4}, {0, 3, 3}};
+        const auto together = run(decoder, options, contexts, {7, 8, 9});
+        for (std::size_t c = 0; c < contexts.size(); ++c) {
+            const auto alone =
+                run(decoder, options, {contexts[c]}, {static_cast<std::uint32_t>(7 + c)});
+            CHECK(alone[0].tokens == together[c].tokens);
+            CHECK(alone[0].score == together[c].score);
+        }
     }
 }

@@ -59,7 +59,7 @@ TEST_CASE("the search keeps the likeliest continuations, equal ones in the token
     std::mt19937 random(1);
     for (const std::size_t words :
          {std::size_t{5}, std::size_t{64}, std::size_t{65}, std::size_t{250}, std::size_t{1000}}) {
-        Search search(options, SpecialTokens{}, context, 0, 40);
+        Search search(options, SpecialTokens{}, {context, {}}, 0, 40);
         std::vector<double> scores{0};
         for (int step = 0; step < 20; ++step) {
             auto log_probs = random_log_probs(scores.size(), words, random);

@@ -51,7 +51,9 @@ public:
     }
     std::int64_t vocabulary() const override { return tests::vocabulary; }
     int host_threads(std::int64_t) const override { return threads; }
+    model::Stacks stacks() const override { return reads; }
     int threads = 3;
+    model::Stacks reads = model::Stacks::encoder_and_decoder;
 
     // Returns logits, which are not normalised. The START token is likely.
     std::vector<float> scores_after(const Tokens& seen) const {

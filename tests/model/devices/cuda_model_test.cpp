@@ -6,9 +6,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "model/architectures.hpp"
 #include "model/blocks/layout.hpp"
+#include "model/config_json.hpp"
 #include "model/devices/dry_model.hpp"
+#include "model/devices/model_store.hpp"
 #include "model/huggingface_config.hpp"
+#include "model/lora_modules.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/device/cuda/cuda_context.hpp"
 #include "runtime/kernels/cuda/matmul/product.hpp"
@@ -40,11 +44,11 @@ public:
           const model::RecomputePlan& plan = {})
         : table_(model::parameter_table(config)),
           store_(table_, precision),
-          model_(model::make_model<CudaContext>(config, store_, ctx_, plan)),
+          frozen_(model::make_frozen_store<CudaSpace>(model::frozen_table(config), precision)),
+          model_(model::make_model<CudaContext>(config, store_, ctx_, plan, frozen_.get())),
           step_(1) {
-        train::HostWeights<CudaContext> weights(ctx_, store_);
-        tests::set_pattern(table_, weights.fetch());
-        weights.write_back();
+        set_values(store_);
+        if (frozen_) set_values(*frozen_);
     }
 
     // Computes linear layers and their activations by one kernel if possible.
@@ -74,6 +78,11 @@ public:
     }
 
 private:
+    void set_values(const train::ParameterStore<CudaSpace>& store) {
+        train::HostWeights<CudaContext> weights(ctx_, store);
+        tests::set_pattern(store.table(), weights.fetch());
+        weights.write_back();
+    }
     // Sets the same state as ModelUnderTest.
     kernels::Step* begin() {
         kernels::Step step;
@@ -90,6 +99,7 @@ private:
     CudaContext ctx_{0};
     train::ParameterTable table_;
     train::ParameterStore<CudaSpace> store_;
+    std::unique_ptr<const train::ParameterStore<CudaSpace>> frozen_;  // null: no adapters
     std::unique_ptr<train::ForwardBackward> model_;
     device::Buffer<kernels::Step, CudaSpace> step_;
 };
@@ -246,36 +256,59 @@ TEST_CASE("on a GPU batches that do not fit the model are refused, and memory is
     CHECK_THROWS_AS(test.evaluate(train::Batch{}), Error);
 }
 
+namespace {
+
+void check_like_cpu(const model::ModelConfig& config, const train::Batch& batch) {
+    tests::ModelUnderTest cpu(config);
+    const auto wanted = cpu.train(batch, kernels::Into::overwrite);
+    for (const model::Recompute level : {model::Recompute::nothing, model::Recompute::layer}) {
+        OnGpu gpu(config, train::Precision::fp32, {level});
+        const auto computed = gpu.train(batch, kernels::Into::overwrite);
+        CHECK(computed.sums.loss == doctest::Approx(wanted.loss).epsilon(1e-5));
+        for (const train::Parameter& p : cpu.table.all()) {
+            CAPTURE(p.name);
+            double largest = 1e-5, worst = 0;
+            for (std::size_t i = p.offset; i < p.offset + p.count; ++i) {
+                const double value = cpu.store.gradient()[i];
+                largest = std::max(largest, std::abs(value));
+                worst = std::max(worst, std::abs(value - computed.gradient[i]));
+            }
+            CHECK(worst < 2e-4 * largest);
+        }
+        const auto dry =
+            model::make_dry_model(config, train::Precision::fp32, model::DeviceKind::gpu, {level});
+        CHECK(dry->training_bytes(tests::shape_of(batch)) == gpu.model().peak_activation_bytes());
+    }
+}
+
+}  // namespace
+
 TEST_CASE("models of transformers' families are on a GPU what they are on a CPU") {
-    train::Batch batch = tests::with_following_labels(Golden("gpt2").batch(""));
     for (const auto& entry : std::filesystem::directory_iterator("tests/golden/families")) {
         const std::string path = entry.path().string() + "/config.json";
         CAPTURE(path);
         auto config = model::config_from_huggingface(read_json_text(path), path);
+        const char* const rows = model::has_encoder(config) ? "xlm_gelu_learned" : "gpt2";
+        train::Batch batch = tests::with_following_labels(Golden(rows).batch(""));
         config.dropout = 0.2f;
         config.attention_dropout = 0.3f;
         const auto vocabulary = static_cast<std::int32_t>(config.vocabulary);
-        for (std::int32_t& token : batch.target.tokens) token %= vocabulary;
-        tests::ModelUnderTest cpu(config);
-        const auto wanted = cpu.train(batch, kernels::Into::overwrite);
-        for (const model::Recompute level : {model::Recompute::nothing, model::Recompute::layer}) {
-            OnGpu gpu(config, train::Precision::fp32, {level});
-            const auto computed = gpu.train(batch, kernels::Into::overwrite);
-            CHECK(computed.sums.loss == doctest::Approx(wanted.loss).epsilon(1e-5));
-            for (const train::Parameter& p : cpu.table.all()) {
-                CAPTURE(p.name);
-                double largest = 1e-5, worst = 0;
-                for (std::size_t i = p.offset; i < p.offset + p.count; ++i) {
-                    const double value = cpu.store.gradient()[i];
-                    largest = std::max(largest, std::abs(value));
-                    worst = std::max(worst, std::abs(value - computed.gradient[i]));
-                }
-                CHECK(worst < 2e-4 * largest);
-            }
-            const auto dry = model::make_dry_model(config, train::Precision::fp32,
-                                                   model::DeviceKind::gpu, {level});
-            CHECK(dry->training_bytes(tests::shape_of(batch)) ==
-                  gpu.model().peak_activation_bytes());
-        }
+        for (auto* tokens : {&batch.source.tokens, &batch.target.tokens})
+            for (std::int32_t& token : *tokens) token %= vocabulary;
+        check_like_cpu(config, batch);
+    }
+}
+
+TEST_CASE("adapters are on a GPU what they are on a CPU") {
+    const train::Batch batch = tests::with_following_labels(Golden("gpt2").batch(""));
+    const std::string llama = "tests/golden/families/llama_groups_of_3/config.json";
+    for (auto config :
+         {model::config_from_huggingface(read_json_text(llama), llama), Golden("gpt2").config()}) {
+        CAPTURE(model::name(config.kind));
+        config.lora = {3, 5, model::Has::yes, model::lora_paths(config.kind, {"all-linear"}, "")};
+        check_like_cpu(config, batch);
+        OnGpu narrow(config, train::Precision::bf16);
+        const double loss = tests::ModelUnderTest(config).train(batch).loss;
+        CHECK(narrow.train(batch).sums.loss == doctest::Approx(loss).epsilon(0.05));
     }
 }

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "runtime/core/json_text.hpp"
 #include "tests/support/close.hpp"
 #include "tests/support/numbers.hpp"
 #include "tests/support/reference/rows_reference.hpp"
@@ -34,12 +36,12 @@ LossSums forward(CpuContext& ctx, std::vector<T>& logits, const Labels& labels, 
 
 template <class T>
 LossSums backward(CpuContext& ctx, const StepState& state, std::vector<T>& logits,
-                  const Labels& labels, float smoothing) {
+                  const Labels& labels, const kernels::LossTerms& terms) {
     const auto rows = static_cast<std::int64_t>(labels.size());
     const auto cols = static_cast<std::int64_t>(logits.size()) / rows;
     LossSums sums;
     kernels::softmax_xent_forward_backward<T>(ctx, &state, matrix_of(logits, rows, cols),
-                                              view_of(labels), smoothing, &sums);
+                                              view_of(labels), terms, &sums);
     return sums;
 }
 
@@ -54,7 +56,7 @@ TEST_CASE_TEMPLATE("cross entropy matches hand-computed values", T, float, bf16)
     CHECK(sums.loss == sums.nll);
     CHECK(sums.tokens == 2);
     CHECK(sums.correct == 1);  // in the first row, index 0 wins the tie
-    backward(ctx, StepState{.loss_seed = 8}, logits, labels, 0);
+    backward(ctx, StepState{.loss_seed = 8}, logits, labels, {});
     const Row expected{2, 2, -6, 2};
     for (std::size_t j = 0; j < 4; ++j)
         CHECK(close(to_double(logits[j]), expected[j], dtype_of<T>));
@@ -72,7 +74,7 @@ TEST_CASE_TEMPLATE("cross entropy and its gradient match the reference", T, floa
                 const Row x = to_doubles(logits);
                 const StepState state{.loss_seed = 4};
                 const LossSums alone = forward(ctx, logits, labels, smoothing);
-                const LossSums sums = backward(ctx, state, logits, labels, smoothing);
+                const LossSums sums = backward(ctx, state, logits, labels, {smoothing});
                 CHECK(alone.loss == sums.loss);
                 double loss = 0, nll = 0;
                 for (const std::int64_t i : {0, 2}) {
@@ -99,6 +101,34 @@ TEST_CASE_TEMPLATE("cross entropy and its gradient match the reference", T, floa
     }
 }
 
+TEST_CASE_TEMPLATE("the gradient with a z-loss is PyTorch's, and the loss does not count it", T,
+                   float, bf16) {
+    CpuContext ctx(1);
+    for (const auto& of : parse_json(read_json_text("tests/golden/z_loss.json"))) {
+        std::vector<T> logits;
+        for (const double x : of.at("logits")) logits.push_back(T(static_cast<float>(x)));
+        const auto labels = of.at("labels").get<Labels>();
+        const kernels::LossTerms terms{of.at("smoothing").get<float>(), of.at("z").get<float>()};
+        auto without = logits;
+        const LossSums sums = backward(ctx, StepState{.loss_seed = 2}, logits, labels, terms);
+        const LossSums plain = backward(ctx, StepState{.loss_seed = 2}, without, labels,
+                                        {.label_smoothing = terms.label_smoothing});
+        CHECK(sums.loss == plain.loss);
+        CHECK(sums.nll == plain.nll);
+        // A logit is rounded to 9 bits in bf16, and so is the gradient.
+        const double share = std::is_same_v<T, float> ? 1e-5 : 0.05;
+        CHECK(sums.loss == doctest::Approx(of.at("cross_entropy").get<double>()).epsilon(share));
+        for (std::size_t j = 0; j < logits.size(); ++j)
+            CHECK(to_double(logits[j]) ==
+                  doctest::Approx(2 * of.at("gradients").at(j).get<double>())
+                      .epsilon(share)
+                      .scale(std::is_same_v<T, float> ? 0.1 : 1));
+        if (terms.z_loss > 0) continue;
+        for (std::size_t j = 0; j < logits.size(); ++j)
+            CHECK(to_double(logits[j]) == to_double(without[j]));
+    }
+}
+
 TEST_CASE("cross entropy of large logits is finite, of infinite ones as softmax says") {
     CpuContext ctx(1);
     const float infinity = std::numeric_limits<float>::infinity();
@@ -106,7 +136,7 @@ TEST_CASE("cross entropy of large logits is finite, of infinite ones as softmax 
     const LossSums sums = forward(ctx, logits, {0, 1}, 0);
     CHECK(close(sums.nll, std::log(2.0), Dtype::fp32));
     CHECK(sums.correct == 2);
-    backward(ctx, StepState{}, logits, {0, 1}, 0);
+    backward(ctx, StepState{}, logits, {0, 1}, {});
     CHECK(logits == std::vector<float>{0, 0, 0, 0, -0.5f, 0.5f});
     std::vector<float> broken{0, std::nanf(""), 0};
     CHECK(std::isnan(forward(ctx, broken, {0}, 0).nll));
@@ -134,7 +164,7 @@ TEST_CASE_TEMPLATE("cross entropy of a long row that rises or falls is that of i
             const LossSums alone = forward(ctx, logits, labels, 0);
             CHECK(alone.nll == doctest::Approx(std::log(total) - 2));
             CHECK(alone.correct == 1);
-            const LossSums sums = backward(ctx, StepState{.loss_seed = 1}, logits, labels, 0);
+            const LossSums sums = backward(ctx, StepState{.loss_seed = 1}, logits, labels, {});
             CHECK(sums.nll == doctest::Approx(alone.nll));
             CHECK(sums.correct == 1);
             for (const std::int64_t j : {std::int64_t{0}, std::int64_t{2047}, n - 2}) {

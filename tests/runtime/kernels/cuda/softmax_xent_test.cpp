@@ -9,6 +9,7 @@ using namespace lockstep::tests;
 using kernels::CpuContext;
 using kernels::CudaContext;
 using kernels::LossSums;
+using kernels::LossTerms;
 using kernels::StepState;
 
 namespace {
@@ -42,7 +43,8 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
                                              {4099, 4099},
                                              {4099, 4104},
                                              {50257, 50264}})
-        for (const float smoothing : {0.0f, 0.1f}) {
+        for (const LossTerms& terms :
+             {LossTerms{}, LossTerms{0.1f}, LossTerms{0, 0.01f}, LossTerms{0.1f, 0.3f}}) {
             auto logits = random_numbers<T>(rows * stride, 1, 5);
             std::vector<std::int32_t> labels;
             for (std::int64_t i = 0; i < rows; ++i)
@@ -53,21 +55,23 @@ TEST_CASE_TEMPLATE("CUDA's cross entropy and its gradient are the CPU's", T, flo
             const OnDevice<LossSums> each(ctx, std::vector<LossSums>(rows, LossSums{1, 1, 1, 1})),
                 both(ctx, {LossSums{1, 1, 1, 1}});
             const CudaMatrix<T> matrix(on_device.data(), rows, vocabulary, stride);
-            kernels::softmax_xent_forward<T>(ctx, matrix, on_labels.view(), smoothing, each.data());
+            kernels::softmax_xent_forward<T>(ctx, matrix, on_labels.view(), terms.label_smoothing,
+                                             each.data());
             kernels::softmax_xent_forward_backward<T>(ctx, state.data(), matrix, on_labels.view(),
-                                                      smoothing, both.data());
+                                                      terms, both.data());
             auto wide = widened(logits);
             LossSums expected;
             kernels::softmax_xent_forward_backward<float>(
                 cpu, &host_state, HostMatrix<float>(wide.data(), rows, vocabulary, stride),
-                view_of(labels), smoothing, &expected);
+                view_of(labels), terms, &expected);
             check_sums(tests::summed(each.values()), expected);
             CHECK(each.values()[2].tokens == 0);
             expected += LossSums{1, 1, 1, 1};
             check_sums(both.values()[0], expected);
             // The ends of the rows keep their old content. A sum of exponentials is rounded with
             // each of its terms.
-            require_close(on_device.values(), wide, vocabulary);
+            // The z-loss weighs probabilities by 1 + 2 z log(sum), whose log is below 20.
+            require_close(on_device.values(), wide, vocabulary, 1 + 40 * double{terms.z_loss});
         }
 }
 
@@ -89,7 +93,7 @@ TEST_CASE("CUDA's cross entropy of a label outside of the vocabulary is NaN, and
     const OnDevice<std::int32_t> labels(ctx, {4});
     const OnDevice<LossSums> sums(ctx, {LossSums{}});
     kernels::softmax_xent_forward_backward<float>(ctx, state.data(), logits.matrix(1, 4),
-                                                  labels.view(), 0, sums.data());
+                                                  labels.view(), {}, sums.data());
     CHECK(std::isnan(sums.values()[0].loss));
     CHECK(logits.values() == std::vector<float>{0, 0, 0, 0});
 }

@@ -149,3 +149,55 @@ TEST_CASE("a head beside a tied table must be a copy of it") {
     train::load_weights(path, tied, view_of(values));
     CHECK(values[0] == 3.0f);
 }
+
+namespace {
+
+// Two tables of an encoder-decoder and a bias of two logits.
+std::string stacks(const std::string& first, const std::string& second) {
+    return R"({")" + first + R"(":{"dtype":"F16","shape":[2,2],"data_offsets":[0,8]},")" + second +
+           R"(":{"dtype":"F16","shape":[2,2],"data_offsets":[8,16]},)" +
+           R"("final_logits_bias":{"dtype":"F16","shape":[1,2],"data_offsets":[16,20]}})";
+}
+
+}  // namespace
+
+TEST_CASE("an encoder-decoder's table has several names, and a bias of logits must be zero") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "model.safetensors", none(4, '\0');
+    train::ParameterTable table;
+    table.add("embeddings.weight", {2, 2}, 0, train::WeightDecay::apply);
+    std::vector<float> values(table.flat_size());
+    const auto load = [&](const std::string& header, const std::string& data) {
+        tests::write_text(path, with_header(header, data));
+        train::load_weights(path, table, view_of(values));
+        return values[0];
+    };
+    const std::string same = halves(3, 4) + halves(3, 4);
+    for (const char* const name : {"model.shared.weight", "shared.weight"})
+        CHECK(load(stacks(name, "lm_head.weight"), same + none) == 3.0f);
+    CHECK(load(stacks("model.decoder.embed_tokens.weight", "model.encoder.embed_tokens.weight"),
+               same + none) == 3.0f);
+    CHECK_THROWS_WITH_AS(load(stacks("model.shared.weight", "model.encoder.embed_tokens.weight"),
+                              halves(3, 4) + halves(4, 4) + none),
+                         doctest::Contains("model.encoder.embed_tokens.weight differs"), Error);
+    CHECK_THROWS_WITH_AS(load(stacks("model.shared.weight", "lm_head.weight"), same + halves(0, 2)),
+                         doctest::Contains("final_logits_bias is not zero"), Error);
+}
+
+TEST_CASE("modules of encoders and decoders have one name with a prefix and without") {
+    for (const std::string before : {"", "model."}) {
+        const auto key =
+            train::of_transformers(before + "decoder.layers.11.encoder_attn.v_proj.bias");
+        REQUIRE(key);
+        CHECK(key->name == "decoder.layers.11.encoder_attention.kv.bias");
+        CHECK(key->part == 1);
+        CHECK(key->parts == 2);
+        const auto norm =
+            train::of_transformers(before + "encoder.layers.0.final_layer_norm.weight");
+        REQUIRE(norm);
+        CHECK(norm->name == "encoder.layers.0.norm2.weight");
+    }
+    CHECK_FALSE(train::of_transformers("model.encoder.layers.0.encoder_attn.v_proj.bias"));
+    CHECK_FALSE(train::of_transformers("model.decoder.layers.x.fc1.bias"));
+    CHECK_FALSE(train::of_transformers("model.decoder.layers.1.fc1.other"));
+}

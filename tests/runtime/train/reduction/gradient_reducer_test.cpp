@@ -11,8 +11,8 @@
 #include "runtime/comm/threads/thread_world.hpp"
 #include "runtime/device/cpu_context.hpp"
 #include "runtime/train/reduction/gradient_reducer_inl.hpp"
+#include "tests/support/meeting_communicator.hpp"
 #include "tests/support/numbers.hpp"
-#include "tests/support/slow_communicator.hpp"
 
 using namespace lockstep;
 using train::Bucket;
@@ -80,40 +80,44 @@ void reduce_and_check(comm::Communicator& communicator, const train::ReducerOpti
     }
 }
 
-struct Timed {
-    ReductionTiming reduction;
-    double seconds = 0;
-};
-
-// Runs a backward of eight equal buckets. Calculating a bucket takes longer than its reduction.
-Timed slow_step(Overlap overlap) {
-    using namespace std::chrono_literals;
+// Runs a backward of eight equal buckets on two ranks. With overlap, the sum of a bucket is done
+// only when backward calculates the next one, which waits until that sum has begun. Returns what a
+// rank waited for in vain.
+std::string backward_beside_sums(Overlap overlap) {
     constexpr std::size_t buckets = 8, bucket_elements = 16;
     std::vector<Bucket> plan;
     for (std::size_t i = 0; i < buckets; ++i)
         plan.push_back({i * bucket_elements, bucket_elements});
     comm::ThreadWorld world(2);
-    Timed of_rank[2];
+    std::string missed[2];
+    const bool on = overlap == Overlap::on;
     const auto body = [&](int rank) {
-        const auto communicator = tests::slow_join(world, rank, {20ms, 0});
+        tests::Happenings happenings;
+        const auto before_sum = [&](const char*) {
+            const int sums = happenings.add("sum");
+            if (on && sums < static_cast<int>(buckets)) happenings.wait("calculated", sums + 1);
+        };
+        const auto communicator = tests::meeting_join(world, rank, before_sum);
         device::CpuContext context(1);
         Trace trace(Trace::Recording::off, rank);
         std::vector<float> gradient(buckets * bucket_elements);
         train::ReducerOptions options;
         options.overlap = overlap;
         GradientReducer reducer(context, *communicator, trace, view_of(gradient), plan, options);
-        const auto begin = Clock::now();
         for (const auto& [first, count] : plan) {
-            std::this_thread::sleep_for(30ms);
+            const int calculated = happenings.add("calculated");
+            if (on) happenings.wait("sum", calculated - 1);
+            if (!on && happenings.count("sum") > 0) missed[rank] += "a sum that waits; ";
             reducer.ready(first, count);
         }
-        of_rank[rank].reduction = finish(reducer).reduction;
-        of_rank[rank].seconds = seconds_between(begin, Clock::now());
+        CHECK(finish(reducer).reduction.bucket_s > 0);
+        CHECK(happenings.count("sum") == static_cast<int>(buckets));
+        missed[rank] += happenings.missed();
     };
     std::thread other(body, 1);
     body(0);
     other.join();
-    return of_rank[0];
+    return missed[0] + missed[1];
 }
 
 }  // namespace
@@ -249,17 +253,7 @@ TEST_CASE("one rank has nothing to hide") {
     CHECK_FALSE(finish(reducer).reduction.hidden_share().has_value());
 }
 
-TEST_CASE("slow communication hides behind backward, and without overlap it does not") {
-    // 7 of 8 equal buckets can be hidden. A busy machine may delay a thread, so the best of several
-    // steps counts: without overlap no step comes near, nor the other way round.
-    const auto share = [](const Timed& timed) { return timed.reduction.hidden_share().value(); };
-    Timed overlapped = slow_step(Overlap::on), serial = slow_step(Overlap::off);
-    for (int more = 0; more < 9 && share(overlapped) < 0.8; ++more)
-        overlapped = slow_step(Overlap::on);
-    for (int more = 0; more < 9 && serial.seconds <= 1.2 * overlapped.seconds; ++more)
-        serial = slow_step(Overlap::off);
-    CHECK(share(overlapped) >= 0.8);
-    CHECK(share(serial) == 0);
-    CHECK(overlapped.reduction.bucket_s >= 8 * 0.02);
-    CHECK(serial.seconds > 1.2 * overlapped.seconds);
+TEST_CASE("sums run beside backward, and without overlap behind it") {
+    CHECK(backward_beside_sums(Overlap::on).empty());
+    CHECK(backward_beside_sums(Overlap::off).empty());
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/layer_parts.hpp"
+
+namespace lockstep::model {
+
+// Describes adapters of low rank (LoRA, arXiv:2106.09685) as PEFT has them: y = W x + s B (A x),
+// where A is [rank, in] and B is [out, rank]. W and all else of the base stay as they are.
+struct Lora {
+    std::int64_t rank = 0;  // 0: the model has no adapters
+    float alpha = 0;
+    Has rank_stabilized = Has::no;  // s is alpha / sqrt(rank) and not alpha / rank
+    // Paths of lora_modules(), in their order, such as "self_attn.q_proj".
+    std::vector<std::string> modules = {};
+    std::string base = {};       // the folder of the base
+    std::string base_hash = {};  // hexadecimal, of the base's weights; empty: nobody knows it
+
+    bool operator==(const Lora&) const = default;
+};
+
+}  // namespace lockstep::model

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lora_modules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+
+#include "model/architectures.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/core/printable.hpp"
+
+namespace lockstep::model {
+
+namespace {
+
+constexpr std::array llama_modules{
+    LoraModule{"self_attn.q_proj", Role::self_qkv, 0, 3},
+    LoraModule{"self_attn.k_proj", Role::self_qkv, 1, 3},
+    LoraModule{"self_attn.v_proj", Role::self_qkv, 2, 3},
+    LoraModule{"self_attn.o_proj", Role::self_out},
+    LoraModule{"mlp.gate_proj", Role::ffn_up, 0, 2},
+    LoraModule{"mlp.up_proj", Role::ffn_up, 1, 2},
+    LoraModule{"mlp.down_proj", Role::ffn_down},
+};
+
+constexpr std::array gpt2_modules{
+    LoraModule{"attn.c_attn", Role::self_qkv},
+    LoraModule{"attn.c_proj", Role::self_out},
+    LoraModule{"mlp.c_fc", Role::ffn_up},
+    LoraModule{"mlp.c_proj", Role::ffn_down},
+};
+
+bool names(std::string_view target, std::string_view path) noexcept {
+    return target == "all-linear" || target == path ||
+           (path.ends_with(target) && path[path.size() - target.size() - 1] == '.');
+}
+
+std::string known_names(Kind kind) {
+    std::string known;
+    for (const LoraModule& module : lora_modules(kind))
+        known += (known.empty() ? "" : ", ") + std::string(module.path);
+    return known;
+}
+
+std::string_view last_name(std::string_view path) noexcept {
+    return path.substr(path.rfind('.') + 1);
+}
+
+}  // namespace
+
+std::span<const LoraModule> lora_modules(Kind kind) noexcept {
+    if (kind == Kind::gpt2) return gpt2_modules;
+    if (architecture(kind).stacks == Stacks::encoder_and_decoder) return {};
+    return llama_modules;
+}
+
+std::vector<std::string> lora_paths(Kind kind, const std::vector<std::string>& targets,
+                                    const std::string& origin) {
+    for (const std::string& target : targets) {
+        const auto is_named = [&](const LoraModule& module) {
+            return !target.empty() && names(target, module.path);
+        };
+        if (std::ranges::any_of(lora_modules(kind), is_named)) continue;
+        throw Error(ErrorKind::config, origin + ": no matrix of a layer of " +
+                                           architecture(kind).name + " is called '" +
+                                           shown(target) + "'; the names are " + known_names(kind) +
+                                           ", or their ends, or all-linear");
+    }
+    std::vector<std::string> paths;
+    for (const LoraModule& module : lora_modules(kind))
+        if (std::ranges::any_of(targets, [&](auto& target) { return names(target, module.path); }))
+            paths.emplace_back(module.path);
+    if (paths.empty())
+        throw Error(ErrorKind::config, origin + ": names no module; give some of " +
+                                           known_names(kind) + ", or all-linear");
+    return paths;
+}
+
+std::vector<std::string> lora_targets(const ModelConfig& config) {
+    std::vector<std::string> targets;
+    for (const std::string& path : config.lora.modules) {
+        const std::string name(last_name(path));
+        const auto is_other = [&](const LoraModule& module) {
+            return last_name(module.path) == name &&
+                   std::ranges::find(config.lora.modules, module.path) == config.lora.modules.end();
+        };
+        const bool unique = std::ranges::none_of(lora_modules(config.kind), is_other);
+        targets.push_back(unique ? name : path);
+    }
+    std::ranges::sort(targets);
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    return targets;
+}
+
+float lora_scale(const Lora& lora) noexcept {
+    const auto rank = static_cast<double>(lora.rank);
+    const double by = lora.rank_stabilized == Has::yes ? std::sqrt(rank) : rank;
+    return static_cast<float>(lora.alpha / by);
+}
+
+RowRange rows_of_part(const train::Parameter& matrix, const LoraModule& module) {
+    if (module.parts == 1) return {0, matrix.shape.front()};
+    require(matrix.parts.size() == static_cast<std::size_t>(module.parts),
+            "a matrix has the parts that adapters are added to");
+    const auto part = matrix.parts.begin() + module.part;
+    return {std::accumulate(matrix.parts.begin(), part, std::int64_t{0}), *part};
+}
+
+void validate_lora(const ModelConfig& config) {
+    const Lora& lora = config.lora;
+    if (lora.rank == 0) return;
+    constexpr std::int64_t max_rank = 1 << 14;
+    const auto refuse = [](const std::string& what) { throw Error(ErrorKind::config, what); };
+    if (lora.rank < 1 || lora.rank > max_rank)
+        refuse("adapters of rank " + std::to_string(lora.rank) + ": give a rank from 1 to " +
+               std::to_string(max_rank));
+    if (!(std::isfinite(lora.alpha) && lora.alpha > 0))
+        refuse("adapters with alpha " + std::to_string(lora.alpha) + ": give one above 0");
+    if (lora_modules(config.kind).empty())
+        refuse("adapters are not built for " + std::string(architecture(config.kind).name) +
+               "; leave --lora-r out");
+    if (lora_paths(config.kind, lora.modules, "adapters") != lora.modules)
+        refuse("adapters: their modules are not whole paths in the order of the layer");
+}
+
+}  // namespace lockstep::model
