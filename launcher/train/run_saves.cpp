@@ -2,6 +2,9 @@
 #include "launcher/train/run_saves.hpp"
 
 #include "launcher/checkpoints/adapter_files.hpp"
+#include "launcher/model_folder/huggingface_folder.hpp"
+#include "launcher/model_folder/model_folder.hpp"
+#include "launcher/options/model_defaults.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/folder_sink.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
@@ -65,6 +68,17 @@ std::unique_ptr<train::CheckpointSink> make_folder_sink(const SavingRun& run, in
 }
 
 }  // namespace
+
+train::ModelDescription description_of(const RunConfig& config, const TrainingPlan& plan,
+                                       const Job& job) {
+    train::ModelDescription description = describe(plan.model, config, plan.data.sets);
+    if (job.rank_info.rank != 0) return description;
+    const data::Dataset& first = plan.data.first();
+    const std::string from = config.init_model.empty() ? "" : model_folder_of(config.init_model);
+    description.transformers =
+        folder_form(plan.model, first.directory(), first.special(), {config.model_file, from});
+    return description;
+}
 
 std::unique_ptr<train::CheckpointSink> make_saves(const SavingRun& run,
                                                   const train::ModelDescription& description,

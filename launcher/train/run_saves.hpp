@@ -26,6 +26,11 @@ struct SavingRun {
     comm::RankProgress* progress = nullptr;
 };
 
+// Returns the description of the model that is saved beside its weights. Rank 0 writes it, so that
+// it alone looks at the folders for how transformers reads the model.
+train::ModelDescription description_of(const RunConfig& config, const TrainingPlan& plan,
+                                       const Job& job);
+
 // Makes what saves the run into its model folder: each rank what it owns, if ranks share a replica
 // and can all write there, else rank 0. Collective.
 std::unique_ptr<train::CheckpointSink> make_saves(const SavingRun& run,

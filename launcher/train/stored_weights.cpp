@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/stored_weights.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/printable.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
 #include "runtime/train/pieces/owned_files.hpp"
 #include "runtime/train/pieces/shared_folder.hpp"
@@ -23,6 +29,20 @@ std::optional<train::RunRecord> load_on_rank_0(const std::optional<std::string>&
         [&] { return train::load_verified_checkpoint(*checkpoint, engine.fetch()); });
     engine.write_back();
     return record;
+}
+
+// Names the tensors of a file that are none of the model's.
+std::string constants_text(const std::string& weights) {
+    constexpr std::size_t most_named = 3;
+    if (is_folder(weights)) return "";
+    const auto names = train::retry_reading(
+        [&] { return std::vector<std::string>(train::SafetensorsFile(weights).buffers()); });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i)
+        text += (i == 0 ? "; constants in its files are left out: " : ", ") + names[i];
+    if (names.size() > most_named)
+        text += " and " + std::to_string(names.size() - most_named) + " more";
+    return text;
 }
 
 }  // namespace
@@ -75,6 +95,13 @@ std::string first_adapters(const RunConfig& config, const model::ModelConfig& mo
     log.info("adapters are added to the model in " + printable(model.lora.base) +
              (path.empty() ? "" : "; they begin as those of " + printable(path)));
     return path;
+}
+
+std::string first_weights_text(const std::string& init_model, const std::string& weights) {
+    std::string text = "starting from the weights of " + init_model;
+    if (model_folder_of(init_model).empty())
+        text += "; no config.json says what they are: only their names and shapes were compared";
+    return text + constants_text(weights);
 }
 
 void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,

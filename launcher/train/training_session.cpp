@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/train/training_session.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "data/text/escaped_bytes.hpp"
@@ -12,7 +11,6 @@
 #include "launcher/memory/run_memory.hpp"
 #include "launcher/model_folder/checkpoint_size.hpp"
 #include "launcher/model_folder/earlier_files.hpp"
-#include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/batching.hpp"
 #include "launcher/options/model_defaults.hpp"
@@ -38,8 +36,6 @@
 #include "runtime/core/printable.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
-#include "runtime/train/checkpoint/safetensors.hpp"
-#include "runtime/train/folder/retry_reading.hpp"
 #include "runtime/train/optim/state_bytes.hpp"
 
 namespace lockstep::launcher {
@@ -50,32 +46,6 @@ train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
     const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
     return {job.rank_info.size, ranks, job.rank_info.rank % ranks, config.train.reducer,
             config.train.zero.stage};
-}
-
-// Rank 0 writes the description, so it alone looks at the folders.
-train::ModelDescription description_of(const RunConfig& config, const TrainingPlan& plan,
-                                       const Job& job) {
-    train::ModelDescription description = describe(plan.model, config, plan.data.sets);
-    const data::Dataset& first = plan.data.first();
-    const std::string from = config.init_model.empty() ? "" : model_folder_of(config.init_model);
-    if (job.rank_info.rank == 0)
-        description.transformers =
-            folder_form(plan.model, first.directory(), first.special(), {config.model_file, from});
-    return description;
-}
-
-// Names the tensors of a file that are none of the model's.
-std::string constants_text(const std::string& weights) {
-    constexpr std::size_t most_named = 3;
-    if (is_folder(weights)) return "";
-    const auto names = train::retry_reading(
-        [&] { return std::vector<std::string>(train::SafetensorsFile(weights).buffers()); });
-    std::string text;
-    for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i)
-        text += (i == 0 ? "; constants in its files are left out: " : ", ") + names[i];
-    if (names.size() > most_named)
-        text += " and " + std::to_string(names.size() - most_named) + " more";
-    return text;
 }
 
 bool drops(const model::ModelConfig& model) {
@@ -159,12 +129,7 @@ std::string TrainingSession::tell_first_weights() const {
         return first_adapters(config_, plan_.model, log_);
     if (!from.empty()) {
         std::string weights = holds_model(from) ? weights_of(from) : from;
-        log_.info("starting from the weights of " + from +
-                  (model_folder_of(from).empty()
-                       ? "; no config.json says what they are: only their names and shapes were "
-                         "compared"
-                       : "") +
-                  constants_text(weights));
+        log_.info(first_weights_text(from, weights));
         return weights;
     }
     if (path_exists(config_.model_file + "/model.safetensors")) {
