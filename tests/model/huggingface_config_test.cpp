@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config_json.hpp"
+#include "model/huggingface_writing.hpp"
 #include "model/parameter_rows.hpp"
 #include "model/parts.hpp"
 #include "runtime/core/error.hpp"
@@ -301,4 +302,55 @@ TEST_CASE("frequencies of rotary positions shrink as their scaling says") {
     CHECK(scaled.back() == doctest::Approx(plain.back() / 32));
     config.parts.rotary.scaling = model::RotaryScaling::linear;
     CHECK(model::rotary_frequencies(config).front() == 1.0f / 32);
+}
+
+TEST_CASE("a config.json that is written is read as the same model, in both generations of keys") {
+    const auto text_of = [](const json& config) { return dump_json(config); };
+    json linear = with(llama(), "rope_scaling", {{"rope_type", "linear"}, {"factor", 2.5}});
+    json yarn = with(qwen3(), "rope_scaling",
+                     {{"rope_type", "yarn"},
+                      {"factor", 4.0},
+                      {"original_max_position_embeddings", 32768},
+                      {"truncate", false}});
+    json windowed = with(qwen3(), "use_sliding_window", true);
+    windowed["sliding_window"] = 128;
+    windowed["max_window_layers"] = 0;
+    const json gpt2 = parse_json(R"({"model_type": "gpt2", "n_inner": 1000, "attn_pdrop": 0.3})");
+    for (const json& one : {llama(), qwen3(), mistral(), linear, yarn, windowed, gpt2}) {
+        CAPTURE(one.dump());
+        const model::ModelConfig config = model::config_from_huggingface(text_of(one), "x");
+        const std::string text =
+            model::config_for_huggingface(config, "bfloat16", "", {1, std::nullopt, {2, 3}});
+        model::ModelConfig again = model::config_from_huggingface(text, "y");
+        // Sizes that transformers' classes calculate are told.
+        again.parts.kv_heads = config.parts.kv_heads;
+        again.parts.head_dim = config.parts.head_dim;
+        CHECK(again == config);
+        const json written = parse_json(text);
+        CHECK(written.at("eos_token_id") == json{2, 3});
+        CHECK(written.at("bos_token_id") == 1);
+        CHECK(written.at("torch_dtype") == "bfloat16");
+        for (const char* key : {"rope_parameters", "rope_scaling"}) {
+            json before = written;
+            if (!before.contains("rope_theta")) continue;
+            before.erase(key);
+            before.erase("rope_theta");
+            if (before.contains("rope_scaling") && before["rope_scaling"].is_null()) continue;
+            CHECK(model::config_from_huggingface(text_of(before), "z").parts.rotary ==
+                  config.parts.rotary);
+        }
+    }
+}
+
+TEST_CASE("a config.json that came in stays but for what the run has otherwise") {
+    for (const json& one : {llama(), qwen3(), mistral()}) {
+        model::ModelConfig config = model::config_from_huggingface(dump_json(one), "x");
+        const auto written = [&](const char* dtype) {
+            return parse_json(model::config_for_huggingface(config, dtype, dump_json(one), {}));
+        };
+        CHECK(written("bfloat16") == one);
+        CHECK(written("float32") == with(one, "torch_dtype", "float32"));
+        config.attention_dropout = 0.1F;
+        CHECK(written("bfloat16") == with(one, "attention_dropout", 0.1));
+    }
 }

@@ -143,3 +143,19 @@ TEST_CASE("chat messages: wrong parts of other forms are told with file and line
     CHECK(told(R"({"prompt": "a", "completion": ["b"]})")
               .starts_with("f:1: \"prompt\" and \"completion\" are neither"));
 }
+
+TEST_CASE("chat messages: other forms in the same file are refused, over chunks as well") {
+    const std::string messages = line({"user:a", "assistant:b"});
+    const std::string alpaca = R"({"instruction":"a","output":"b"})"
+                               "\n";
+    CHECK(
+        read(messages + "\n" + alpaca).turns.starts_with("f:3: a line of the form {\"instruction"));
+    CHECK(read(alpaca + messages).turns.starts_with("f:2: a line of the form {\"messages\""));
+    const std::string path = "f", other = "g";
+    Warnings first, second, third;
+    first.note_form("x", {&path, 1});
+    second.note_form("y", {&other, 1});
+    third.note_form("y", {&path, 8});
+    first.append(second);
+    CHECK_THROWS_WITH(first.append(third), doctest::Contains("f:8: a line of the form y"));
+}

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "data/bpe/byte_alphabet.hpp"
 #include "data/prepare/encoded_chunk.hpp"
@@ -78,8 +79,10 @@ struct Folder {
         write_tokenizer(scratch / "t", chat_template);
         tokenizer = open_tokenizer(scratch / "t");
     }
-    // The rows of some lines as "context>label ", with a | where the writer adds the end.
-    std::string rows(const std::string& lines) const {
+    // The rows of some lines as "context>label ", with a | where the writer adds the end. The
+    // labels of a conversation are in braces.
+    std::string rows(const std::string& lines, TalkRows talk_rows = TalkRows::turns,
+                     std::string* warned = nullptr) const {
         const auto chat = ChatFormat::of(*tokenizer);
         TextChunk chunk;
         chunk.path = "f";
@@ -87,11 +90,20 @@ struct Folder {
         EncodeSettings settings;
         settings.read.format = TextFormat::messages;
         settings.chat = &*chat;
+        settings.talk_rows = talk_rows;
         try {
             const EncodedChunk encoded = encode_dialogues(chunk, *tokenizer, settings);
             const std::span<const std::int32_t> ids = encoded.ids;
             std::string out;
+            std::ostringstream told;
+            Log log(told, Verbosity::normal, 0, "");
+            encoded.warnings.write(log);
+            if (warned != nullptr) *warned = told.str();
             for (const EncodedRow& row : encoded.rows) {
+                if (row.spans_begin < row.spans_end) {
+                    out += conversation(encoded, row);
+                    continue;
+                }
                 out += shown(ids.subspan(row.source_begin, row.source_end - row.source_begin)) +
                        ">" +
                        shown(ids.subspan(row.target_begin, row.target_end - row.target_begin)) +
@@ -101,6 +113,21 @@ struct Folder {
         } catch (const Error& error) {
             return error.what();
         }
+    }
+
+    static std::string conversation(const EncodedChunk& chunk, const EncodedRow& row) {
+        const auto ids =
+            std::span(chunk.ids).subspan(row.source_begin, row.target_end - row.source_begin);
+        std::string out;
+        std::size_t done = 0;
+        for (std::size_t i = row.spans_begin; i < row.spans_end; ++i) {
+            const auto begin = static_cast<std::size_t>(chunk.spans[i].begin),
+                       end = static_cast<std::size_t>(chunk.spans[i].end);
+            out += shown(ids.subspan(done, begin - done)) + "{" +
+                   shown(ids.subspan(begin, end - begin)) + "}";
+            done = end;
+        }
+        return out + shown(ids.subspan(done)) + " ";
     }
 
     tests::ScratchFolder scratch;
@@ -198,6 +225,83 @@ TEST_CASE("other forms of conversations go through the template, pairs of texts 
     CHECK(folder.rows(R"({"prompt": [{"role": "user", "content": "a"}],)"
                       R"("completion": [{"role": "assistant", "content": "b"}]})") == wanted);
     CHECK(folder.rows(R"({"prompt": "a<e>", "completion": " b"})") == "[256]a<e>> b| ");
+}
+
+TEST_CASE("a conversation is one row where the template keeps its earlier turns") {
+    const std::string two =
+        talk({{"user", "a"}, {"assistant", " b "}, {"user", "c"}, {"assistant", ""}});
+    constexpr TalkRows whole = TalkRows::conversations;
+    const Folder folder;
+    CHECK(folder.rows(two, whole) == "[256][260]a[257]\n[261]{b[257]}\n[260]c[257]\n[261]{[257]} ");
+    CHECK(folder.rows(talk({{"user", "a"}, {"assistant", "b"}, {"user", "c"}}), whole) ==
+          "[256][260]a[257]\n[261]>b[257] ");
+    CHECK(
+        folder.rows(R"({"messages": [{"role": "user", "content": "a"},)"
+                    R"({"role": "assistant", "content": "b"},)"
+                    R"({"role": "assistant", "content": "c", "weight": 0},)"
+                    R"({"role": "user", "content": "<e>"},)"
+                    R"({"role": "assistant", "content": "d"}, {"role": "user", "content": "e"}]})",
+                    whole) ==
+        "[256][260]a[257]\n[261]{b[257]}\n[261]c[257]\n[260]<e>[257]\n[261]{d[257]} ");
+    // Thoughts of earlier turns are taken out, so that each turn is a row.
+    const Folder rewriting(
+        "{% for m in messages %}{{ '<a>' if m.role == 'assistant' else '<u>' }}"
+        "{{ m.content if loop.last else m.content.split('/')[-1] }}<e>{% endfor %}"
+        "{% if add_generation_prompt %}<a>{% endif %}");
+    CHECK(rewriting.rows(
+              talk({{"user", "a"}, {"assistant", "t/b"}, {"user", "c"}, {"assistant", "t/d"}}),
+              whole) ==
+          "[260]a[257][261]>t/b[257] [260]a[257][261]b[257][260]c[257][261]>t/d[257] ");
+    CHECK(rewriting.rows(two, whole) == "[260]a[257][261]{ b [257]}[260]c[257][261]{[257]} ");
+}
+
+TEST_CASE("a conversation that begins with the assistant, or where one speaks twice, is told") {
+    std::string warned;
+    const std::string greeting = talk({{"assistant", "x"}, {"user", "a"}, {"assistant", "b"}});
+    const Folder folder;
+    CHECK(folder.rows(greeting) ==
+          "[256][261]>x[257] [256][261]x[257]\n[260]a[257]\n[261]>b[257] ");
+    const Folder needs_first(
+        "{{ messages[0].content }}{% for m in messages[1:] %}<{{ m.role[0] }}>{{ m.content }}<e>"
+        "{% endfor %}{% if add_generation_prompt %}<a>{% endif %}");
+    CHECK(needs_first.rows(greeting, TalkRows::turns, &warned) == "x[260]a[257][261]>b[257] ");
+    CHECK(warned ==
+          "warning: f:1: 1 of 1 conversations begin with the assistant, and the chat template "
+          "writes nothing that leads to it: this message has no label\n");
+    folder.rows(talk({{"user", "a"}, {"user", "b"}, {"assistant", "c"}}), TalkRows::turns, &warned);
+    CHECK(warned ==
+          "warning: f:1: 1 of 1 conversations have two messages of the same role in a row\n");
+}
+
+TEST_CASE("a template that grows beyond measure is refused early") {
+    const std::string one = talk({{"user", "a"}, {"assistant", "b"}});
+    const std::string doubling =
+        "{% macro f(x, n) %}{% if n > 0 %}{{ f(x ~ x, n - 1) }}{% endif %}{{ x }}{% endmacro %}"
+        "{{ f('a' ~ messages[0].content, 20) }}<e>";
+    CHECK(
+        Folder(doubling).rows(one) ==
+        "f:1: message 2: tokenizer_config.json, chat_template:1: the template makes a text of more "
+        "than 1 MiB");
+    CHECK(Folder("{% set ns = namespace(x=[1, 2]) %}{% for i in range(99) %}"
+                 "{% set ns.x = ns.x + ns.x %}{% endfor %}")
+              .rows(one)
+              .find("the template works on more than 6") != std::string::npos);
+    CHECK(Folder("{% set ns = namespace(x='ab') %}{% for i in range(18) %}"
+                 "{% set ns.x = ns.x + ns.x %}{% endfor %}{% for i in range(9999) %}"
+                 "{{ 'a' if ns.x | upper == 'a' }}{% endfor %}")
+              .rows(one)
+              .find("the template works on more than 6") != std::string::npos);
+}
+
+TEST_CASE("lines of different forms in a file are refused with the line") {
+    const std::string messages = talk({{"user", "a"}, {"assistant", "b"}});
+    const Folder folder;
+    CHECK(folder.rows(messages + R"({"instruction": "a", "output": "b"})") ==
+          "f:2: a line of the form {\"instruction\": ..., \"output\": ...} in a file whose line 1 "
+          "has "
+          "{\"messages\": ...}; put lines of different forms in files of their own");
+    CHECK(folder.rows(R"({"prompt": "a", "completion": "b"})" + ("\n" + messages))
+              .starts_with("f:2: a line of the form {\"messages\": ...} in a file whose line 1"));
 }
 
 TEST_CASE("chat_template.jinja comes before tokenizer_config.json, and of several the default") {

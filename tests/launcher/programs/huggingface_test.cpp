@@ -497,6 +497,74 @@ TEST_CASE("a chat template writes the rows, and travels with the data and the mo
             {"rows.jsonl:2: message 2: chat_template.jinja:1: No tool"});
 }
 
+namespace {
+
+// Conversations of one to three turns, whose answers are of very unequal lengths.
+std::string unequal_talks() {
+    std::string lines;
+    for (int i = 0; i < 13; ++i) {
+        json messages = json::array();
+        for (int turn = 0; turn <= i % 3; ++turn) {
+            std::string answer = "I";
+            for (int word = 0; word < (i * 7 + turn * 5) % 6; ++word) answer += " a";
+            messages.push_back({{"role", "user"}, {"content", "so"}});
+            messages.push_back({{"role", "assistant"}, {"content", i % 5 == 0 ? "" : answer}});
+        }
+        lines += json{{"messages", messages}}.dump() + "\n";
+    }
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a conversation as one row has the labels, losses and gradients of its turns") {
+    const ScratchFolder scratch;
+    const std::string like = with_template(scratch), text = scratch / "rows.jsonl";
+    write_text(text, unequal_talks());
+    const auto prepared = [&](const std::string& rows) {
+        const std::string out = scratch / rows;
+        run_well("lockstep prepare --format messages --row-of " + rows + " --input " + text +
+                 " --valid " + text + " --like " + like + " --out " + out);
+        CHECK(contains(run_well("lockstep inspect --verify " + out).out, "intact"));
+        return out;
+    };
+    const std::string whole = prepared("conversation"), turns = prepared("turn");
+    const auto info = [](const std::string& data) {
+        return json::parse(read_text(data + "/dataset.json"));
+    };
+    const json of_whole = info(whole).at("splits")[0], of_turns = info(turns).at("splits")[0];
+    CHECK(of_whole.at("rows") == 13);
+    CHECK(of_turns.at("rows") == 25);
+    CHECK(of_whole.at("label_tokens") == of_turns.at("target_tokens"));
+    CHECK(info(whole).at("format_version") == 2);
+    CHECK(info(turns).at("format_version") == 1);
+    CHECK(info(whole).at("splits")[1].at("rows") == 25);
+    const auto last_loss = [&](const std::string& data, int ranks, const std::string& more) {
+        const std::string model = data + std::to_string(ranks);
+        run_well("lockstep multiprocessing_train --distributed-world-size " +
+                 std::to_string(ranks) + " --model gpt2 --precision fp32 --init-model " + like +
+                 " -mf " + model + " --data " + data +
+                 " --optimizer sgd -lr 0.5 --momentum 0 --lr-scheduler none --warmup-updates -1 "
+                 "--threads 1 -bs 40 --log-every-n-steps 1 --max-train-steps 2 " +
+                 more);
+        std::istringstream lines(read_text(model + "/metrics.jsonl"));
+        double loss = 0;
+        for (std::string line; std::getline(lines, line);)
+            if (const json entry = json::parse(line); entry.at("kind") == "train") {
+                CHECK(entry.at("truncated_rows") == 0);
+                CHECK(entry.at("tokens") == of_whole.at("label_tokens"));
+                loss = entry.at("loss").get<double>();
+            }
+        return loss;
+    };
+    // Of the second step over all rows, after one by the gradients of all rows.
+    const double loss = last_loss(turns, 1, "");
+    CHECK(loss > 0);
+    CHECK(last_loss(whole, 1, "") == doctest::Approx(loss).epsilon(1e-6));
+    CHECK(last_loss(whole, 2, "") == doctest::Approx(loss).epsilon(1e-6));
+    CHECK(last_loss(whole, 3, "--zero 2") == doctest::Approx(loss).epsilon(1e-6));
+}
+
 TEST_CASE("what half of a folder of transformers says is refused, and nothing is written there") {
     const ScratchFolder scratch;
     const std::string like = with_template(scratch), rows = scratch / "rows.jsonl";

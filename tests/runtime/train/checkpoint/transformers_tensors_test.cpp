@@ -4,12 +4,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/checkpoint/weights_file.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -200,4 +203,92 @@ TEST_CASE("modules of encoders and decoders have one name with a prefix and with
     CHECK_FALSE(train::of_transformers("model.encoder.layers.0.encoder_attn.v_proj.bias"));
     CHECK_FALSE(train::of_transformers("model.decoder.layers.x.fc1.bias"));
     CHECK_FALSE(train::of_transformers("model.decoder.layers.1.fc1.other"));
+}
+
+TEST_CASE("parts of tensors that are read in several blocks are those of the whole") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "model.safetensors", shape = "[1030,1024]";
+    constexpr std::size_t rows = 1030, columns = 1024, count = rows * columns;
+    std::string data;
+    for (std::size_t i = 0; i < count; ++i) {
+        const fp16 value(static_cast<float>(i % 2039));
+        data.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    const auto entry = [&](const char* name, std::size_t begin) {
+        return "\"" + std::string(name) + R"(":{"dtype":"F16","shape":)" + shape +
+               ",\"data_offsets\":[" + std::to_string(begin) + "," +
+               std::to_string(begin + data.size()) + "]}";
+    };
+    tests::write_text(path, with_header("{" + entry("wte.weight", 0) + "," +
+                                            entry("h.0.mlp.c_fc.weight", data.size()) + "}",
+                                        data + data));
+    SafetensorsFile file(path);
+    const auto* table = file.find("embeddings.weight");
+    const auto* turned = file.find("decoder.layers.0.ffn.lin1.weight");
+    REQUIRE((table != nullptr && turned != nullptr));
+    CHECK(turned->shape == std::vector<std::int64_t>{columns, rows});
+    for (const auto& [first, size] : {std::pair<std::size_t, std::size_t>{0, count},
+                                      {rows - 1, 2},
+                                      {3 * rows + 7, 5 * rows},
+                                      {count - 1, 1}}) {
+        std::vector<float> plain(size), other(size);
+        file.read_range(*table, first, view_of(plain));
+        file.read_range(*turned, first, view_of(other));
+        bool equal = true;
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::size_t at = first + i, back = at % rows * columns + at / rows;
+            equal = equal && plain[i] == static_cast<float>(at % 2039) &&
+                    other[i] == static_cast<float>(back % 2039);
+        }
+        CHECK(equal);
+    }
+}
+
+TEST_CASE("weights are written under the names of transformers, in other types and in files") {
+    const tests::ScratchFolder folder;
+    train::ParameterTable table;
+    const std::string at = "decoder.layers.3.";
+    table.add(at + "self_attention.qkv.weight", {8, 2}, 0, train::WeightDecay::apply, {4, 2, 2});
+    table.add(at + "ffn.lin1.weight", {4, 2}, 0, train::WeightDecay::apply);
+    table.add("embeddings.weight", {5, 2}, 1, train::WeightDecay::apply);
+    const auto read = [](const train::Parameter& p, std::size_t first, HostView<float> values) {
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<float>(first + i) + (p.block == 0 ? 0.001F : 0.0F);
+    };
+    const auto layout = train::file_layout(train::NamesOf::llama, table.all());
+    CHECK(layout.size() == 6);
+    CHECK(layout[1].name == "model.layers.3.self_attn.k_proj.weight");
+    CHECK(layout[1].first == 8);
+    CHECK(layout[1].shape == std::vector<std::int64_t>{2, 2});
+    CHECK_THROWS_WITH_AS(
+        train::file_layout(train::NamesOf::llama,
+                           std::vector<train::Parameter>{{.name = "encoder.x", .shape = {1}}}),
+        doctest::Contains("no tensor for encoder.x"), Error);
+    train::FileWeights weights{table.all(), layout, read, Dtype::bf16};
+    const auto written = train::write_shards(folder.path(), weights, 24);
+    CHECK(written.files == 3);
+    CHECK(written.rounded > 0);
+    SafetensorsFile back(folder / "model.safetensors.index.json");
+    std::vector<float> values(10);
+    back.read(*back.find("embeddings.weight"), view_of(values));
+    CHECK(values[9] == 9.0F);
+    // GPT-2's matrix lies on its side in the file.
+    const auto gpt2 = train::file_layout(train::NamesOf::gpt2, table.all());
+    CHECK(gpt2[1].name == "transformer.h.3.mlp.c_fc.weight");
+    CHECK(gpt2[1].shape == std::vector<std::int64_t>{2, 4});
+    std::vector<float> turned;
+    const auto whole = [](const train::Parameter&, std::size_t first, HostView<float> some) {
+        std::iota(some.begin(), some.end(), static_cast<float>(first));
+    };
+    train::for_each_in_file(gpt2[1], table[1], whole, [&](HostView<const float> some) {
+        turned.insert(turned.end(), some.begin(), some.end());
+    });
+    CHECK(turned ==
+          std::vector<float>{0.001F, 2.001F, 4.001F, 6.001F, 1.001F, 3.001F, 5.001F, 7.001F});
+    const auto huge = [](const train::Parameter&, std::size_t, HostView<float> some) {
+        std::ranges::fill(some, 70000.0F);
+    };
+    CHECK_THROWS_WITH_AS(
+        train::write_shards(folder.path(), {table.all(), layout, huge, Dtype::fp16}, 1000),
+        doctest::Contains("F16 cannot hold"), Error);
 }
