@@ -58,6 +58,10 @@ std::span<const LoraModule> lora_modules(Kind kind) noexcept {
 
 std::vector<std::string> lora_paths(Kind kind, const std::vector<std::string>& targets,
                                     const std::string& origin) {
+    if (lora_modules(kind).empty())
+        throw Error(ErrorKind::config, origin + ": adapters are not built for " +
+                                           architecture(kind).name +
+                                           "; leave the options of adapters out");
     for (const std::string& target : targets) {
         const auto is_named = [&](const LoraModule& module) {
             return !target.empty() && names(target, module.path);

@@ -121,6 +121,8 @@ constexpr std::array value_habits{
                "give adam"},
     ValueHabit{"tokenizer", "bpe gpt2 slow_bytelevel_bpe",
                "give bytelevelbpe, or that of a model of Hugging Face with --like FOLDER"},
+    ValueHabit{"format", "sharegpt alpaca chatml chat openai instructions",
+               "give messages, which finds the form by its fields"},
     ValueHabit{"tokenizer", "character chars characters", "give char"},
     ValueHabit{"tokenizer", "nltk spacy space split", "give re, which is ParlAI's default"},
     ValueHabit{"inference", "sample sampling random multinomial", "give topk or nucleus"},

@@ -201,11 +201,27 @@ constexpr std::array habits{
                 "flash-attn torch-compile torch-compile-* compile jit-mode-eval no-compile",
                 "leave it out: nothing has to be compiled, and attention takes the fastest way; "
                 "--autotune measures more on a GPU"},
-    OptionHabit{"load-in-8bit load-in-4bit use-bnb-nested-quant bnb-* quantization-config",
+    OptionHabit{"load-in-8bit load-in-4bit use-bnb-nested-quant bnb-* quantization-config "
+                "quantization-bit",
                 "weights are not quantised; --moments int8 makes the optimizer's state smaller"},
-    OptionHabit{"use-peft lora lora-* use-lora peft-* use-dora use-rslora adapter-*",
-                "there are no adapters: all weights are trained; --zero and --moments int8 make "
-                "room for them"},
+    OptionHabit{"lora-rank lora-dim lora-attn-dim",
+                "it is --lora-r N here, with --init-model FOLDER"},
+    OptionHabit{"lora-target-modules lora-target lora-modules-names target-modules lora-layers",
+                "it is --lora-modules NAMES here, with commas between them, or all-linear"},
+    OptionHabit{"use-rslora", "it is --lora-rs here"},
+    OptionHabit{"lora-dropout",
+                "leave it out: what goes into an adapter is not dropped (lora_dropout 0)"},
+    OptionHabit{"adapter adapter-name-or-path lora-path lora-weights peft-model-id peft",
+                "train goes on from PEFT's adapters by --lora DIR; other programs take their "
+                "folder as -mf DIR"},
+    OptionHabit{"use-dora lora-bias lora-modules-to-save modules-to-save init-lora-weights",
+                "leave it out: adapters are those of plain LoRA, without biases and other modules"},
+    OptionHabit{
+        "use-peft lora use-lora peft-type task-type finetuning-type train-type",
+        "adapters (LoRA) are trained by --lora-r N with --init-model FOLDER; without it all "
+        "weights are"},
+    OptionHabit{"merge-and-unload merge-lora merge-adapter",
+                "it is `lockstep checkpoint convert RUN OUT --merge` here"},
     OptionHabit{"deepspeed deepspeed-* zero-stage ds-config use-distributed-optimizer",
                 "it is --zero 1, 2 or 3 here, for what ranks share"},
     OptionHabit{"fsdp fsdp-* use-fsdp fully-shard cpu-offload offload-optimizer offload-param "

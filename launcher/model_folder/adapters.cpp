@@ -75,6 +75,16 @@ void require_same_adapters(const model::ModelConfig& model, const std::string& f
 }
 
 void require_base_for_adapters(const ModelSource& source, const char* option) {
+    if (!source.folder.empty() && holds_model(source.folder) &&
+        !is_huggingface_folder(source.folder))
+        refuse_lora(
+            std::string(option) + ": " + source.folder +
+            (open_model_folder(source.folder).config.lora.rank > 0
+                 ? " has adapters already: leave the option out to go on with them, or merge "
+                   "them by `lockstep checkpoint convert --merge` first"
+                 : " is a run of Lockstep; make a model of transformers of it by `lockstep "
+                   "checkpoint convert " +
+                       source.folder + " BASE --to transformers`"));
     if (source.folder.empty() || !is_huggingface_folder(source.folder))
         refuse_lora(std::string(option) +
                     ": adapters are added to a model of transformers; name its folder by "
