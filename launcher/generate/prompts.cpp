@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/generate/prompts.hpp"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "data/text/conversation_shapes.hpp"
@@ -127,6 +129,14 @@ Prompt prompt_of_talk(std::string talk, TalkShape shape, const std::string& wher
     return prompt;
 }
 
+// Tells whether a line names a member of what --format jsonl reads.
+bool has_member(const std::string& line) {
+    constexpr std::array members{"\"text\"",     "\"context\"",       "\"prompt\"",
+                                 "\"messages\"", "\"conversations\"", "\"instruction\""};
+    return std::ranges::any_of(
+        members, [&](const char* member) { return line.find(member) != std::string::npos; });
+}
+
 }  // namespace
 
 std::string with_line_feeds(std::string text) { return replaced(std::move(text), "\\n", "\n"); }
@@ -147,10 +157,7 @@ void PromptReader::look_at(std::string& line) {
             "a carriage return without a line feed is no end of a line and stays in the prompt; if "
             "lines end so, convert the file with tr '\\r' '\\n'",
             source_line);
-    const bool fields = line.find("\"text\"") != std::string::npos ||
-                        line.find("\"context\"") != std::string::npos ||
-                        line.find("\"messages\"") != std::string::npos;
-    if (format_ != PromptFormat::jsonl && fields && data::looks_like_json(line))
+    if (format_ != PromptFormat::jsonl && has_member(line) && data::looks_like_json(line))
         found.add("a line of JSON is read as it is, with its braces; say --format jsonl",
                   source_line);
     warnings_.append(found);

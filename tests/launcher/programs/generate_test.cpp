@@ -128,6 +128,19 @@ TEST_CASE("replies do not depend on what they are generated together with") {
     }
 }
 
+TEST_CASE("lines of JSON that are read as plain text are told") {
+    const SmallTalk talk;
+    for (const std::string line :
+         {R"({"messages": []})", R"({"conversations": []})", R"({"instruction": "hello"})",
+          R"({"prompt": "hello", "completion": "you"})"}) {
+        CAPTURE(line);
+        const auto run = run_line("lockstep generate --precision fp32 --threads 1 -mf " +
+                                      talk.model + " --max-length 2",
+                                  {line + "\n", {}, ""});
+        says(run, 0, {"say --format jsonl"});
+    }
+}
+
 TEST_CASE("prompts that are none, and replies that cannot be written") {
     const SmallTalk talk;
     const std::string file = talk.scratch / "prompts.jsonl", output = talk.scratch / "out.txt";

@@ -27,7 +27,7 @@ ProgramResult done(const std::string& line) {
     return result;
 }
 
-void refuses(const std::string& line, std::initializer_list<const char*> parts) {
+void refuses_line(const std::string& line, std::initializer_list<const char*> parts) {
     CAPTURE(line);
     const ProgramResult result = run_line(line);
     CAPTURE(result.err);
@@ -58,7 +58,7 @@ std::map<std::string, std::string> tensors_in(const std::string& path) {
 }
 
 // The tensors of model.safetensors or of the files of its index.
-std::map<std::string, std::string> tensors_of(const std::string& folder) {
+std::map<std::string, std::string> tensor_bytes_of(const std::string& folder) {
     const std::string file = folder + "/model.safetensors";
     if (fs::exists(file)) return tensors_in(file);
     std::map<std::string, std::string> all;
@@ -122,7 +122,7 @@ TEST_CASE("a folder of transformers comes out of a run of rate 0 as it went in")
         CAPTURE(golden);
         const Foreign from(golden);
         const std::string model = from.trained("model", "-lr 0");
-        CHECK(tensors_of(model) == tensors_of(from.folder));
+        CHECK(tensor_bytes_of(model) == tensor_bytes_of(from.folder));
         CHECK(without_type(json::parse(read_text(model + "/config.json"))) ==
               without_type(json::parse(read_text(from.folder + "/config.json"))));
         for (const std::string& name : tokenizer_files)
@@ -139,20 +139,20 @@ TEST_CASE("a folder of transformers comes out of a run of rate 0 as it went in")
 TEST_CASE("a run goes on in its folder, and others begin from it and read it") {
     const Foreign from(of_llama);
     const std::string model = from.trained("model", "-lr 0.1 --dropout 0.25");
-    const auto first = tensors_of(model);
-    CHECK(first != tensors_of(from.folder));
+    const auto first = tensor_bytes_of(model);
+    CHECK(first != tensor_bytes_of(from.folder));
     const std::string line = " --data " + from.data + " -mf " + model;
     // It needs the folder no more.
     fs::rename(from.folder, from.scratch / "gone");
     done("lockstep train -bs 1 --max-train-steps 2" + line);
-    const auto second = tensors_of(model);
+    const auto second = tensor_bytes_of(model);
     CHECK(second != first);
     CHECK(json::parse(read_text(model + "/lockstep.json")).at("dropout") == 0.25);
     done("lockstep eval --split valid" + line);
     done("lockstep report -mf " + model + " --out " + (from.scratch / "report.html"));
     done("lockstep train -bs 1 -lr 0 --optimizer sgd --max-train-steps 1 --init-model " + model +
          " --data " + from.data + " -mf " + (from.scratch / "third"));
-    CHECK(tensors_of(from.scratch / "third") == second);
+    CHECK(tensor_bytes_of(from.scratch / "third") == second);
     CHECK(fs::exists(from.scratch / "third/lockstep.json"));
 }
 
@@ -172,16 +172,16 @@ TEST_CASE("ranks that share write the model of transformers that one rank writes
 TEST_CASE("a folder in the form of before is read, and a run that goes on there gives it the new") {
     const Foreign from(of_gpt2);
     const std::string model = from.trained("model", "-lr 0");
-    const auto wanted = tensors_of(model);
+    const auto wanted = tensor_bytes_of(model);
     done("lockstep checkpoint convert " + model + "/checkpoints/step-00000001 " +
          (from.scratch / "own.safetensors"));
     fs::rename(from.scratch / "own.safetensors", model + "/model.safetensors");
     fs::rename(model + "/lockstep.json", model + "/config.json");
-    CHECK(tensors_of(model).contains("embeddings.weight"));
+    CHECK(tensor_bytes_of(model).contains("embeddings.weight"));
     const std::string line = " --data " + from.data + " -mf " + model;
     done("lockstep eval --split valid" + line);
     done("lockstep train -bs 1 --max-train-steps 2" + line);
-    CHECK(tensors_of(model) == wanted);
+    CHECK(tensor_bytes_of(model) == wanted);
     const json config = json::parse(read_text(model + "/config.json"));
     CHECK(config.at("architectures") == json{"GPT2LMHeadModel"});
     CHECK(config.at("eos_token_id") == 319);
@@ -210,7 +210,7 @@ TEST_CASE("a model becomes a folder of transformers in another type and in shard
     CHECK(files > 1);
     const json config = json::parse(read_text(half + "/config.json"));
     CHECK((config.contains("dtype") ? config.at("dtype") : config.at("torch_dtype")) == "bfloat16");
-    for (const auto& [name, tensor] : tensors_of(half)) CHECK(tensor.starts_with("BF16"));
+    for (const auto& [name, tensor] : tensor_bytes_of(half)) CHECK(tensor.starts_with("BF16"));
     CHECK(contains(done("lockstep checkpoint list " + half).out, "model.safetensors.index.json"));
     done("lockstep checkpoint verify " + half);
     done("lockstep eval --split valid --data " + from.data + " -mf " + half);
@@ -224,7 +224,7 @@ TEST_CASE("a model becomes a folder of transformers in another type and in shard
     done("lockstep checkpoint diff " + half + " " + back);
     // Without a type the weights keep theirs.
     done(convert + half + " " + (from.scratch / "same") + " --to transformers");
-    CHECK(tensors_of(from.scratch / "same") == tensors_of(half));
+    CHECK(tensor_bytes_of(from.scratch / "same") == tensor_bytes_of(half));
     CHECK(json::parse(read_text(from.scratch / "same/config.json")) == config);
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("folders of transformers are compared, and become models and files of 
     CHECK(tensors_in(file).contains("embeddings.weight"));
     CHECK(contains(done("lockstep checkpoint diff " + from.folder + " " + file).out, "equal: "));
     done(convert + model);
-    CHECK(tensors_of(model) == tensors_of(from.folder));
+    CHECK(tensor_bytes_of(model) == tensor_bytes_of(from.folder));
     CHECK(fs::exists(model + "/lockstep.json"));
     done("lockstep train -bs 1 --max-train-steps 1 --data " + from.data + " -mf " + model);
 }
@@ -246,12 +246,13 @@ TEST_CASE("what cannot become a model of transformers is refused, and nothing is
     const Foreign from(of_llama);
     const std::string convert = "lockstep checkpoint convert " + from.folder + " ",
                       out = from.scratch / "out";
-    refuses(convert + out + " --to flax", {"--to", "lockstep|transformers"});
-    refuses(convert + out + " --dtype int8", {"--dtype", "fp32, bf16 or fp16"});
-    refuses(convert + out + " --shard-size 12", {"--shard-size", "80GB"});
-    refuses(convert + out + ".safetensors --dtype bf16", {"is a folder; choose another name"});
-    refuses(convert + from.scratch.path() + " --to transformers", {"exists"});
-    refuses("lockstep checkpoint list " + from.folder + " --dtype bf16", {"is no option of list"});
+    refuses_line(convert + out + " --to flax", {"--to", "lockstep|transformers"});
+    refuses_line(convert + out + " --dtype int8", {"--dtype", "fp32, bf16 or fp16"});
+    refuses_line(convert + out + " --shard-size 12", {"--shard-size", "80GB"});
+    refuses_line(convert + out + ".safetensors --dtype bf16", {"is a folder; choose another name"});
+    refuses_line(convert + from.scratch.path() + " --to transformers", {"exists"});
+    refuses_line("lockstep checkpoint list " + from.folder + " --dtype bf16",
+                 {"is no option of list"});
     CHECK(!fs::exists(out));
 }
 
@@ -267,7 +268,7 @@ TEST_CASE("a config.json that does not fit its tensors is refused by the key") {
     const std::string before = read_text(llama.folder + "/config.json");
     const json config = json::parse(before);
     const auto refuses_key = [&](const char* key, const json& value, const char* told) {
-        refuses(with(llama, key, value), {told});
+        refuses_line(with(llama, key, value), {told});
         write_text(llama.folder + "/config.json", before);
     };
     refuses_key("num_hidden_layers", config.at("num_hidden_layers").get<int>() + 1,
@@ -276,12 +277,12 @@ TEST_CASE("a config.json that does not fit its tensors is refused by the key") {
                 "tie_word_embeddings");
     refuses_key("head_dim", 4, "num_key_value_heads, head_dim)");
     refuses_key("intermediate_size", 8, "intermediate_size)");
-    refuses(with(gpt2, "n_layer", 3), {"(config.json: n_layer)"});
+    refuses_line(with(gpt2, "n_layer", 3), {"(config.json: n_layer)"});
     std::string twice = before;
     twice.insert(twice.find('{') + 1, "\"vocab_size\": 5,");
     write_text(llama.folder + "/config.json", twice);
-    refuses("lockstep eval --split valid --data " + llama.data + " -mf " + llama.folder,
-            {"config.json: has \"vocab_size\" twice"});
+    refuses_line("lockstep eval --split valid --data " + llama.data + " -mf " + llama.folder,
+                 {"config.json: has \"vocab_size\" twice"});
 }
 
 TEST_CASE("constants of a folder's files are named when a run begins from it") {

@@ -283,8 +283,7 @@ TEST_CASE("weights are written under the names of transformers, in other types a
     train::for_each_in_file(gpt2[1], table[1], whole, [&](HostView<const float> some) {
         turned.insert(turned.end(), some.begin(), some.end());
     });
-    CHECK(turned ==
-          std::vector<float>{0.001F, 2.001F, 4.001F, 6.001F, 1.001F, 3.001F, 5.001F, 7.001F});
+    CHECK(turned == std::vector<float>{0, 2, 4, 6, 1, 3, 5, 7});
     const auto huge = [](const train::Parameter&, std::size_t, HostView<float> some) {
         std::ranges::fill(some, 70000.0F);
     };
