@@ -134,9 +134,9 @@ TEST_CASE("lines of JSON that are read as plain text are told") {
          {R"({"messages": []})", R"({"conversations": []})", R"({"instruction": "hello"})",
           R"({"prompt": "hello", "completion": "you"})"}) {
         CAPTURE(line);
-        const auto run = run_line("lockstep generate --precision fp32 --threads 1 -mf " +
-                                      talk.model + " --max-length 2",
-                                  {line + "\n", {}, ""});
+        const auto run = run_line(
+            "lockstep generate --precision fp32 --threads 1 -mf " + talk.model + " --max-length 2",
+            {line + "\n", {}, ""});
         says(run, 0, {"say --format jsonl"});
     }
 }
