@@ -70,6 +70,7 @@ public:
 
     void add(const Line& given, const SourceLine& source_line) {
         if (is_raw_pair(given)) return add_pair(given, source_line);
+        note_shape(given, out_.warnings, source_line);
         const Line talk = as_messages(given, out_.warnings, source_line);
         check_messages(talk, source_line);
         out_.warnings.count_conversation();

@@ -125,9 +125,12 @@ bool has_other_shape(const nlohmann::json& line) {
             has(line, "prompt", "completion"));
 }
 
+void note_shape(const Line& line, Warnings& warnings, const SourceLine& source_line) {
+    if (line.is_object()) warnings.note_form(form_of(line), source_line);
+}
+
 Line as_messages(Line line, Warnings& warnings, const SourceLine& source_line) {
     if (!line.is_object()) return line;
-    warnings.note_form(form_of(line), source_line);
     if (line.contains("messages")) return line;
     if (line.contains("conversations")) {
         warnings.add("ShareGPT's \"conversations\" are read as messages", source_line);

@@ -12,6 +12,10 @@ namespace lockstep::data {
 // "conversations", Alpaca's "instruction" and "output", or "prompt" and "completion".
 bool has_other_shape(const nlohmann::json& line);
 
+// Throws a data error with the line if an earlier line of the file had another form.
+void note_shape(const nlohmann::ordered_json& line, Warnings& warnings,
+                const SourceLine& source_line);
+
 // Returns the line with "messages" in place of such members; others stay. A line that has
 // "messages" is returned as it is. Adds a warning that tells the form. Throws a data error with the
 // line if a part is missing or of another type.

@@ -185,6 +185,7 @@ void read_messages(const TextChunk& chunk, Texts form, Warnings& warnings, Check
                                warnings.note_form(native_form, source_line);
                                return read_line(line, form, warnings, source_line, turns);
                            }
+                           note_shape(line, warnings, source_line);
                            const Json changed(as_messages(line, warnings, source_line));
                            read_line(changed, form, warnings, source_line, turns);
                        });

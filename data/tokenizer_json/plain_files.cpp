@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "data/text/git_lfs.hpp"
@@ -33,6 +36,33 @@ void read_merges(RawTokenizerFile& file, const std::string& path) {
         if (line.empty() || line.starts_with("#version")) continue;
         file.merges.push_back(merge_of_line(line, path + ":" + std::to_string(number)));
     }
+}
+
+bool has_several_characters(std::string_view piece) {
+    const auto begins = [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+    };
+    return std::ranges::count_if(piece, begins) > 1;
+}
+
+// Some words stand in vocabularies without a merge, as RoBERTa's madeupword0000. A file that makes
+// less than half of the pieces was cut. BlenderbotSmall writes "th@@" inside a word and "th" at its
+// end, which a merge writes as "th</w>".
+void require_merges(const RawTokenizerFile& file, const std::string& path) {
+    std::set<std::string> made;
+    for (const auto& [left, right] : file.merges) made.insert(left + right);
+    std::size_t pieces = 0, reached = 0;
+    for (const auto& [piece, id] : file.vocabulary) {
+        const std::string bare = piece.ends_with("@@") ? piece.substr(0, piece.size() - 2) : piece;
+        if (!has_several_characters(bare)) continue;
+        ++pieces;
+        reached += made.contains(bare) || made.contains(bare + "</w>") ? 1U : 0U;
+    }
+    if (2 * reached >= pieces) return;
+    throw Error(ErrorKind::data, path + ": makes only " + std::to_string(reached) + " of the " +
+                                     std::to_string(pieces) +
+                                     " pieces of several characters in vocab.json; it was cut, or "
+                                     "belongs to another tokenizer: copy it again");
 }
 
 // Collects added tokens: those that the vocabulary does not have get the ids that follow.
@@ -160,6 +190,7 @@ RawTokenizerFile read_plain_files(const TokenizerFacts& facts) {
     const SpecialTokenNames names = names_of(facts);
     const Json added = added_tokens(file, facts, names);
     file.rest = {{"model", {{"type", "BPE"}}}, {"added_tokens", added}};
+    require_merges(file, facts.folder + "/merges.txt");
     if (kind == "blenderbot-small") return file;
     if (kind == "qwen2") file.rest["normalizer"] = {{"type", "NFC"}};
     file.rest["pre_tokenizer"] = pre_tokenizer(facts, kind);

@@ -3,6 +3,7 @@
 // that have adapters.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,12 +14,15 @@
 #include "launcher/checkpoints/adapter_files.hpp"
 #include "launcher/checkpoints/new_model.hpp"
 #include "launcher/model_folder/adapters.hpp"
+#include "launcher/model_folder/model_folder.hpp"
 #include "launcher/rank/frozen_base.hpp"
+#include "model/blocks/layout.hpp"
 #include "model/lora_modules.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/fp16.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/checkpoint/safetensors_header.hpp"
 #include "runtime/train/checkpoint/transformers_names.hpp"
@@ -83,9 +87,9 @@ void add_product(const Factors& factors, float scale, bool turned, std::span<flo
     }
 }
 
-// Rounds the sums once to the type of the matrix.
+// Rounds the sums once to the type of the matrix. Returns whether it can hold all of them.
 template <class T>
-void merge_values(const Factors& factors, float scale, bool turned, std::vector<std::byte>& bytes) {
+bool merge_values(const Factors& factors, float scale, bool turned, std::vector<std::byte>& bytes) {
     std::vector<T> stored(bytes.size() / sizeof(T));
     std::memcpy(stored.data(), bytes.data(), bytes.size());
     std::vector<float> values(stored.size());
@@ -93,16 +97,23 @@ void merge_values(const Factors& factors, float scale, bool turned, std::vector<
     add_product(factors, scale, turned, values);
     std::ranges::transform(values, stored.begin(), [](float v) { return T(v); });
     std::memcpy(bytes.data(), stored.data(), bytes.size());
+    return std::ranges::all_of(stored, [](T v) { return std::isfinite(static_cast<float>(v)); });
 }
 
 void merge_tensor(const train::TensorInfo& tensor, const train::KnownTensor& known,
                   AdapterWeights& adapters, std::vector<std::byte>& bytes) {
     const Factors factors = adapters.read(known);
     const float scale = adapters.scale();
-    if (tensor.type == Dtype::bf16) return merge_values<bf16>(factors, scale, known.turned, bytes);
-    if (tensor.type == Dtype::fp16) return merge_values<fp16>(factors, scale, known.turned, bytes);
-    require(tensor.type == Dtype::fp32, "the base's weights are floats");
-    merge_values<float>(factors, scale, known.turned, bytes);
+    const auto merged = [&]<class T>(T) {
+        return merge_values<T>(factors, scale, known.turned, bytes);
+    };
+    const bool is_finite = tensor.type == Dtype::bf16   ? merged(bf16())
+                           : tensor.type == Dtype::fp16 ? merged(fp16())
+                                                        : merged(float());
+    if (!is_finite)
+        throw Error(ErrorKind::data, tensor.name +
+                                         " has values with its adapter that its type cannot hold; "
+                                         "the adapters or their scale are wrong for this base");
 }
 
 // Returns all that is before the tensors, without a checksum that they no longer have.
@@ -165,11 +176,27 @@ void copy_others(const std::string& base, const std::string& to) {
     }
 }
 
+// The result has the base's config.json.
+void require_same_base(const model::ModelConfig& config) {
+    model::ModelConfig base = open_model_folder(config.lora.base).config;
+    base.lora = config.lora;
+    // What is left out by chance in training is no part of the arithmetic.
+    base.dropout = config.dropout;
+    base.attention_dropout = config.attention_dropout;
+    base.relu_dropout = config.relu_dropout;
+    if (base != config)
+        throw Error(ErrorKind::config,
+                    "the base of these adapters has changed: the config.json in " +
+                        config.lora.base + " is not that which they were trained with; restore it");
+}
+
 }  // namespace
 
 void write_merged(const std::string& to, const model::ModelConfig& config,
                   const std::string& weights, Existing existing) {
     (void)hash_of_base(config);
+    require_same_base(config);
+    train::check_weights(weights, model::parameter_table(config));
     const std::string base = base_weights(config.lora);
     const std::vector<std::string> files =
         train::is_weight_index(base) ? train::files_of_index(base) : std::vector{base};

@@ -168,7 +168,8 @@ Word split_word(const std::string& typed) {
 // and a value that begins with a dash (--prompt -x); and it takes twenty thousand files one by one.
 class Style {
 public:
-    explicit Style(const Index& index) : index_(&index) {}
+    // `behind` stands behind the last word.
+    Style(const Index& index, std::string behind) : index_(&index), behind_(std::move(behind)) {}
 
     std::vector<po::option> operator()(std::vector<std::string>& words) const {
         if (!looks_like_option(words.front(), *index_)) stray(words.front(), *index_);
@@ -185,8 +186,8 @@ public:
         read.value = taken(words, words_of(option, words));
         if (read.value.empty() && option.arity == Arity::flag) read.value = {"true"};
         if (!read.value.empty()) return {read};
-        if (option.arity != Arity::many || words.empty()) missing(word.typed);
-        missing(word, words.front(), *index_);
+        if (option.arity != Arity::many) missing(word.typed);
+        missing(word, words.empty() ? behind_ : words.front(), *index_);
     }
 
 private:
@@ -197,7 +198,9 @@ private:
         if (words.empty() || words.front().empty()) return 0;
         const std::string& next = words.front();
         if (option.arity == Arity::flag) return is_bool_word(next) ? 1 : 0;
-        return option.arity == Arity::one && next.starts_with("--") ? 0 : 1;
+        if (option.arity == Arity::line) return 1;
+        const bool is_option = next.starts_with('-') && index_->contains(split_word(next).name);
+        return next.starts_with("--") || is_option ? 0 : 1;
     }
 
     static std::vector<std::string> taken(std::vector<std::string>& words, std::ptrdiff_t count) {
@@ -208,6 +211,7 @@ private:
     }
 
     const Index* index_;
+    std::string behind_;
 };
 
 // No option needs a value as Boost sees it, because the style has already seen to that.
@@ -233,7 +237,7 @@ Settings read_words(const std::vector<std::string>& args, const Index& index,
         po::command_line_parser({args.begin(), lone})
             .options(described)
             .style(po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent)
-            .extra_style_parser(Style(index))
+            .extra_style_parser(Style(index, lone == args.end() ? "" : *lone))
             .run();
     Settings settings;
     for (const po::option& read : parsed.options) {

@@ -2,8 +2,11 @@
 #include "launcher/generate/prompt_lines.hpp"
 
 #include <cctype>
+#include <string>
+#include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/text_start.hpp"
 #include "runtime/files/read_lines.hpp"
 
 namespace lockstep::launcher {
@@ -13,18 +16,31 @@ bool PromptLines::next(std::string& line) {
     if (array_) return next_element(line);
     if (!read_line(in_, line, origin_, number_ + 1)) {
         if (in_.bad()) throw_errno("--input cannot be read to its end", origin_);
-        return false;
+        if (start_.empty()) return false;
+        line.clear();
     }
+    line.insert(0, std::exchange(start_, {}));
     ++number_;
     return true;
+}
+
+// A byte order mark means nothing before an array. The reader of lines leaves it out, too.
+void PromptLines::take_start() {
+    const auto first = std::char_traits<char>::to_int_type(byte_order_mark.front());
+    if (in_.peek() != first) return;
+    start_.resize(byte_order_mark.size());
+    in_.read(start_.data(), static_cast<std::streamsize>(start_.size()));
+    start_.resize(static_cast<std::size_t>(in_.gcount()));
+    if (start_ == byte_order_mark && in_.peek() == '[') start_.clear();
 }
 
 // Blank lines at the beginning mean nothing in either form.
 void PromptLines::look_for_array() {
     if (format_ != PromptFormat::jsonl) return;
-    while (in_.good() && std::isspace(in_.peek()) != 0)
+    take_start();
+    while (start_.empty() && in_.good() && std::isspace(in_.peek()) != 0)
         if (in_.get() == '\n') ++number_;
-    if (in_.good() && in_.peek() == '[') array_.emplace();
+    if (start_.empty() && in_.good() && in_.peek() == '[') array_.emplace();
     in_.clear(in_.rdstate() & ~std::ios::failbit & ~std::ios::eofbit);
 }
 

@@ -27,6 +27,7 @@ public:
     const std::string& origin() const noexcept { return origin_; }
 
 private:
+    void take_start();
     void look_for_array();
     bool next_element(std::string& line);
     bool read_more();
@@ -36,6 +37,7 @@ private:
     const std::string origin_;
     const PromptFormat format_;
     std::uint64_t number_ = 0;
+    std::string start_;  // the first bytes, if they were looked at and belong to the first line
     std::optional<data::ArrayLines> array_;
     std::string elements_;  // lines of the array that were not given yet
 };

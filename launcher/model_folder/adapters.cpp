@@ -67,6 +67,7 @@ void require_same_adapters(const model::ModelConfig& model, const std::string& f
                         "; leave the option out, or give another -mf");
     };
     differs("lora-r", choice.rank != there.rank);
+    differs("lora", there.rank == 0);
     if (choice.rank == 0 || there.rank == 0) return;
     const model::Lora wanted = chosen(model, choice);
     differs("lora-alpha", wanted.alpha != there.alpha);

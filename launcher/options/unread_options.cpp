@@ -68,11 +68,11 @@ std::vector<UnreadRule> schedule_rules(const RunConfig& config, const Values& va
 std::vector<UnreadRule> model_rules(const RunConfig& config, const Values& values) {
     const model::Architecture& family = model::architecture(config.model.kind);
     const std::string has = option_text(values, "model");
-    return {{family.stacks == model::Stacks::decoder,
+    return {{family.stacks == model::Stacks::decoder && config.init_model.empty(),
              {"n-encoder-layers"},
-             "--model transformer/generator",
+             "--model transformer/generator, bart, blenderbot or blenderbot-small",
              has + ", which has no encoder"},
-            {!family.parts,
+            {!family.parts && config.init_model.empty(),  // a folder has its own family
              {"n-kv-heads", "rope-theta", "norm-epsilon"},
              "--model llama, mistral, qwen2 or qwen3",
              has}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/rank/frozen_base.hpp"
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -35,6 +36,9 @@ std::string read_base(const model::ModelConfig& config, const TakeValues& take) 
     for (const train::Parameter& parameter : table.all()) {
         std::vector<float> values(parameter.count);
         file.read(*file.find(parameter.name), view_of(values));
+        const std::array place{
+            train::TensorExtent{parameter.name, parameter.shape, view_of(values)}};
+        train::require_possible(path, place);
         add_to_hash(parameter, view_of(values), hash);
         take(parameter, view_of(values));
     }

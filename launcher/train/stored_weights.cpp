@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "launcher/model_folder/huggingface_folder.hpp"
@@ -102,6 +103,14 @@ std::string first_weights_text(const std::string& init_model, const std::string&
     if (model_folder_of(init_model).empty())
         text += "; no config.json says what they are: only their names and shapes were compared";
     return text + constants_text(weights);
+}
+
+void tell_unread(const RunConfig& config, Log& log) {
+    for (const auto& [option, path] : {std::pair{"--init-model ", &config.init_model},
+                                       std::pair{"--lora ", &config.lora.adapter}})
+        if (!path->empty())
+            log.info(option + *path +
+                     " is not read: the run continues with the weights of its checkpoint");
 }
 
 void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,

@@ -159,9 +159,7 @@ void TrainingSession::continue_from(const Continuation& shared) {
         log_.info("epoch " + std::to_string(resume_->position.epoch + 1) + " begins with " +
                   change.text());
     }
-    if (!config_.init_model.empty())
-        log_.info("--init-model " + config_.init_model +
-                  " is not read: the run continues with the weights of its checkpoint");
+    tell_unread(config_, log_);
     CountedAnew anew = config_.counted_anew;
     if (change.is_other) anew.validations = true;
     has_best_ = resume_->validation.best.has_value();

@@ -229,15 +229,17 @@ void require_first_weights(const TrainingStart& start) {
     const std::string path = first_weights(start.config, start.plan.model, silent);
     if (path.empty()) return;
     const train::ParameterTable table = model::parameter_table(start.plan.model);
-    if (!start.config.lora.adapter.empty())
-        return train::check_shapes(path, table,
-                                   "these adapters are of another base; give --init-model theirs");
+    const bool adapters = !start.config.lora.adapter.empty();
+    if (adapters)
+        train::check_shapes(path, table,
+                            "these adapters are of another base; give --init-model theirs");
     try {
         train::check_weights(path, table);
     } catch (const SystemFailure&) {
         throw;
     } catch (const Error& error) {
-        throw Error(error.kind(), std::string("--init-model ") + error.what());
+        throw Error(error.kind(),
+                    (adapters ? "--lora " : "--init-model ") + std::string(error.what()));
     }
 }
 

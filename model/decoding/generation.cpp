@@ -85,10 +85,12 @@ private:
         return contexts;
     }
 
-    // An encoder's tokens are no part of the text that goes on.
+    // An encoder's tokens are no part of the text that goes on, which begins with START. That may
+    // be the token that ends a reply.
     std::span<const std::int32_t> penalised_of(const std::vector<std::int32_t>& context) const {
-        if (decoder_.stacks() == Stacks::encoder_and_decoder) return {};
-        return context;
+        if (decoder_.stacks() == Stacks::decoder) return context;
+        return special_.start ? std::span<const std::int32_t>(&*special_.start, 1)
+                              : std::span<const std::int32_t>();
     }
 
     void feed_first(const std::vector<std::vector<std::int32_t>>& contexts) {

@@ -361,5 +361,5 @@ TEST_CASE("adapters of other kinds are refused by their key") {
     CHECK_THROWS_WITH_AS((void)model::peft_base(good.dump(), "F"),
                          doctest::Contains("base_model_name_or_path"), Error);
     CHECK_THROWS_WITH_AS((void)model::lora_from_peft(good.dump(), "F", model::Kind::generator),
-                         doctest::Contains("'q_proj'"), Error);
+                         doctest::Contains("adapters are not built"), Error);
 }

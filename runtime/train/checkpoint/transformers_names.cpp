@@ -5,8 +5,6 @@
 #include <array>
 #include <span>
 
-#include "runtime/core/error.hpp"
-
 namespace lockstep::train {
 namespace {
 
@@ -244,7 +242,7 @@ std::vector<ForeignName> found_ours(std::span<const Names> names, std::string_vi
 
 std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours) {
     const bool gpt2 = names == NamesOf::gpt2;
-    require(names != NamesOf::bart && names != NamesOf::peft, "no such files are written");
+    if (names == NamesOf::bart || names == NamesOf::peft) return {};
     if (names == NamesOf::lockstep) return {ForeignName{std::string(ours)}};
     const std::span<const Names> tables =
         gpt2 ? std::span<const Names>(gpt2_tables) : std::span<const Names>(llama_tables);

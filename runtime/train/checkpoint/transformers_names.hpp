@@ -55,7 +55,8 @@ struct ForeignName {
 };
 
 // Returns the tensors that a file with the names of `names` holds in place of ours, in the order of
-// their rows; none if such a file has no place for it. `names` are not those of bart and peft.
+// their rows; none if such a file has no place for it or, as those of bart and peft, is not
+// written.
 std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours);
 
 // Names the keys of config.json that decide whether a model of transformers has this tensor of

@@ -210,6 +210,13 @@ TEST_CASE("folders name their special tokens, or lack what is needed") {
     CHECK(refusal([&] { open(); }).find("'t5'") != std::string::npos);
     write_text(scratch / "config.json", "{\"model_type\": \"gpt2\"}");
     CHECK(open()->special_tokens().end == 1);
+    write_text(scratch / "vocab.json", R"({"a": 0, "b": 1, "ab": 2, "aba": 3, "abab": 4})");
+    CHECK(refusal([&] { open(); }).find("makes only 0 of the 3 pieces") != std::string::npos);
+    write_text(scratch / "merges.txt", "a b\n");
+    CHECK(refusal([&] { open(); }).find("makes only 1 of the 3 pieces") != std::string::npos);
+    write_text(scratch / "merges.txt", "a b\nab a\n");
+    CHECK_FALSE(open()->special_tokens().begin);
+    write_text(scratch / "vocab.json", "{\"a\": 0}");
     write_text(scratch / "merges.txt", "#version: 0.2\na b c\n");
     CHECK(refusal([&] { open(); }).find("merges.txt:2: 'a b c'") != std::string::npos);
     Json file = small_file();

@@ -37,7 +37,7 @@ std::string refusal(const std::string& program, const Words& more) {
 
 // Returns the long names and short forms of all options of the programs that hints speak of.
 std::set<std::string> all_options() {
-    std::set<std::string> names{"help", "config", "valid", "nproc-per-node"};
+    std::set<std::string> names{"help", "config", "valid", "nproc-per-node", "merge"};
     RunConfig run;
     PrepareConfig prepare;
     std::vector<OptionTable> tables{prepare_table(prepare), tokenizer_table(prepare)};

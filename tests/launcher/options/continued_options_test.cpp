@@ -26,7 +26,7 @@ TEST_CASE("options of the updates and of the metric say what a continued run cou
     for (const std::vector<std::string>& words :
          std::vector<std::vector<std::string>>{{},
                                                {"--keep", "5"},
-                                               {"-vp", "20"},
+                                               {"-vp", "20", "-vstep", "7"},
                                                {"-vstep", "7"},
                                                {"--num-workers", "2"},
                                                {"-lr", "0.001"},

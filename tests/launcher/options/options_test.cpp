@@ -116,6 +116,7 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"--seed="}) == "--seed: needs a value");  // as of a shell's empty variable
     CHECK(refusal({"--seed", ""}) == "--seed: needs a value");
     CHECK(refusal({"--fp16="}) == "--fp16: needs a value");
+    CHECK(refusal({"-mf", "-bs", "3"}) == "-mf: needs a value");
     CHECK(refusal({"--betas", "0.9,1"}) == "--betas: '0.9,1' is not two numbers in [0, 1)");
     CHECK(refusal({"--betas", "-1"}).find("in [0, 1)") != std::string::npos);
     CHECK(refusal({"stray"}) ==

@@ -272,6 +272,42 @@ TEST_CASE("a base that changed or is gone is refused by name") {
             {"is not there", base.c_str()});
 }
 
+TEST_CASE("a merge of values that are not finite or beside another config.json is refused") {
+    const ScratchFolder scratch;
+    const std::string data = prepare(scratch), base = scratch / "base", run = scratch / "run";
+    copy_files(gpt2, base);
+    const std::string line = "lockstep train --init-model " + base + " --lora-r 2 -mf " + run +
+                             " --data " + data + steps + "-bs 2 --max-train-steps ";
+    ran(line + "1");
+    const std::string merge =
+        "lockstep checkpoint convert " + run + " " + (scratch / "m") + " --merge";
+    const std::string config = read_text(base + "/config.json");
+    auto other = nlohmann::json::parse(config);
+    other["layer_norm_epsilon"] = 1e-5;
+    other["n_head"] = 1;
+    write_text(base + "/config.json", other.dump());
+    refuses(merge, {"config.json", "has changed"});
+    write_text(base + "/config.json", config);
+    // A run that goes on reads no other adapters.
+    const std::string adapter = adapter_in(scratch, "gpt2", gpt2);
+    const auto goes_on =
+        run_line("lockstep train -mf " + run + " --lora " + adapter + " --max-train-steps 2");
+    CAPTURE(goes_on.err);
+    CHECK(goes_on.code == 0);
+    CHECK((goes_on.out + goes_on.err).find("is not read") != std::string::npos);
+    const std::string weights = adapter + "/adapter_model.safetensors";
+    std::string bytes = read_text(weights);
+    const auto at = train::open_safetensors(weights).tensors.front().offset;
+    bytes[at + 2] = '\xC0';
+    bytes[at + 3] = '\x7F';
+    write_text(weights, bytes);
+    refuses("lockstep checkpoint convert " + adapter + " " + (scratch / "m") + " --merge", {"NaN"});
+    refuses("lockstep train --max-train-steps 1 --data " + data + " -mf " + (scratch / "n") +
+                " --init-model " + gpt2 + " --lora " + adapter,
+            {"--lora", "NaN"});
+    CHECK_FALSE(std::filesystem::exists(scratch / "m"));
+}
+
 TEST_CASE("what does not fit adapters is refused in one line") {
     const ScratchFolder scratch;
     const std::string data = prepare(scratch), llama = llama_in(scratch);

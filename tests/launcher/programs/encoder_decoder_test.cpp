@@ -126,6 +126,9 @@ TEST_CASE("rows of a BART have its tokens around both sides, its loss and its re
         for (std::size_t i = 0; i < said.size(); ++i)
             CHECK(said[i].at("reply") == wanted.at("talk_replies")[i]);
     }
+    const auto same = run_line("lockstep checkpoint diff --tolerance 1e-6 " + model + " " + bart);
+    CAPTURE(same.err);
+    CHECK(same.code == 0);
     CHECK(read_text(model + "/tokenizer.json") == read_text(bart + "/tokenizer.json"));
 }
 

@@ -141,6 +141,20 @@ TEST_CASE("lines of JSON that are read as plain text are told") {
     }
 }
 
+TEST_CASE("a byte order mark before an array or a line of JSON is no part of it") {
+    const SmallTalk talk;
+    const std::string file = talk.scratch / "marked.jsonl", line = R"({"text": "hello"})";
+    const auto replies = [&](const std::string& text) {
+        write_text(file, text);
+        return SmallTalk::done("lockstep generate --precision fp32 --threads 1 -mf " + talk.model +
+                               " --max-length 4 --input " + file);
+    };
+    const std::string wanted = replies(line + "\n");
+    for (const std::string& text :
+         {"\xEF\xBB\xBF[" + line + "]", "\xEF\xBB\xBF" + line, "[" + line + "]"})
+        CHECK(replies(text) == wanted);
+}
+
 TEST_CASE("prompts that are none, and replies that cannot be written") {
     const SmallTalk talk;
     const std::string file = talk.scratch / "prompts.jsonl", output = talk.scratch / "out.txt";

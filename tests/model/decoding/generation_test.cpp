@@ -398,6 +398,32 @@ TEST_CASE("a penalty for repetitions counts the reply, and the context if one st
     CHECK(with_context > 0);
 }
 
+TEST_CASE("a penalty for repetitions counts the token that a decoder begins with") {
+    struct Constant final : IncrementalDecoder {
+        std::vector<int> start(const std::vector<Tokens>& contexts, int, int) override {
+            return std::vector<int>(contexts.size(), 3);
+        }
+        void step(const Tokens& slots, const Tokens&, std::vector<float>& logits) override {
+            logits.clear();
+            for (std::size_t i = 0; i < slots.size(); ++i)
+                logits.insert(logits.end(), {-9, -9, 5, 4});
+        }
+        void reorder(const Tokens&) override {}
+        std::int64_t vocabulary() const override { return 4; }
+        model::Stacks stacks() const override { return model::Stacks::encoder_and_decoder; }
+        int host_threads(std::int64_t) const override { return 1; }
+    };
+    Constant decoder;
+    GenerationOptions options = with(Inference::greedy, 1);
+    const auto reply = [&](std::int32_t start) {
+        return generate(decoder, {{0}}, {0}, options, {start, {2}})[0].tokens;
+    };
+    CHECK(reply(2).empty());
+    options.repetition_penalty = 2;
+    CHECK(reply(2) == Tokens{3});
+    CHECK(reply(1).empty());
+}
+
 TEST_CASE("penalties and min-p give the same replies to contexts alone and together") {
     for (const auto inference : {Inference::greedy, Inference::beam, Inference::nucleus}) {
         ToyDecoder decoder(4);

@@ -272,6 +272,7 @@ TEST_CASE("weights are written under the names of transformers, in other types a
     std::vector<float> values(10);
     back.read(*back.find("embeddings.weight"), view_of(values));
     CHECK(values[9] == 9.0F);
+    CHECK_THROWS_AS(train::file_layout(train::NamesOf::bart, table.all()), Error);
     // GPT-2's matrix lies on its side in the file.
     const auto gpt2 = train::file_layout(train::NamesOf::gpt2, table.all());
     CHECK(gpt2[1].name == "transformer.h.3.mlp.c_fc.weight");
