@@ -162,7 +162,7 @@ void check_family(const RunConfig& config) {
 
 void check_lora(const RunConfig& config) {
     const auto given = [&](const char* option) { return config.given.contains(option); };
-    if (config.lora.rank > 0 && !config.lora.adapter.empty())
+    if (given("lora-r") && config.lora.rank > 0 && !config.lora.adapter.empty())
         config_error(
             "--lora-r contradicts --lora, whose adapters have their own rank; leave one out");
     for (const char* option : {"lora-alpha", "lora-modules", "lora-rs"}) {

@@ -72,10 +72,10 @@ std::vector<UnreadRule> model_rules(const RunConfig& config, const Values& value
              {"n-encoder-layers"},
              "--model transformer/generator, bart, blenderbot or blenderbot-small",
              has + ", which has no encoder"},
-            {!family.parts && config.init_model.empty(),  // a folder has its own family
+            {!family.parts,
              {"n-kv-heads", "rope-theta", "norm-epsilon"},
              "--model llama, mistral, qwen2 or qwen3",
-             has}};
+             config.init_model.empty() ? has : "the model of --init-model, which has its own"}};
 }
 
 std::vector<UnreadRule> validation_rules(const RunConfig& config) {

@@ -215,7 +215,7 @@ TEST_CASE("folders name their special tokens, or lack what is needed") {
     write_text(scratch / "merges.txt", "a b\n");
     CHECK(refusal([&] { open(); }).find("makes only 1 of the 3 pieces") != std::string::npos);
     write_text(scratch / "merges.txt", "a b\nab a\n");
-    CHECK_FALSE(open()->special_tokens().begin);
+    CHECK_NOTHROW(open());
     write_text(scratch / "vocab.json", "{\"a\": 0}");
     write_text(scratch / "merges.txt", "#version: 0.2\na b c\n");
     CHECK(refusal([&] { open(); }).find("merges.txt:2: 'a b c'") != std::string::npos);
