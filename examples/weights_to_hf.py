@@ -9,6 +9,10 @@ gpt2, llama, mistral, qwen2, qwen3, bart, blenderbot or blenderbot-small.
 run that began from one writes such a folder by itself. This script calls it, and for models with a tokenizer of Lockstep's own
 adds tokenizer.json and tokenizer_config.json for AutoTokenizer.from_pretrained(OUT) and Lockstep's own dictionary beside them. It
 needs nothing but Python and `lockstep`, which the environment variable LOCKSTEP names if it is not on the PATH.
+
+bart, blenderbot and blenderbot-small are written by the script itself, without `lockstep`. For these it needs:
+
+    pip install numpy safetensors
 """
 
 import argparse
