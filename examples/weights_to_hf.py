@@ -207,6 +207,8 @@ def main():
     args = parser.parse_args()
     try:
         run(args.folder, args.out)
+    except ModuleNotFoundError as missing:
+        sys.exit(f"weights_to_hf.py: {missing.name} is missing: pip install numpy safetensors")
     except FileNotFoundError as missing:
         sys.exit(f"weights_to_hf.py: {missing.filename}: is missing; give LOCKSTEP the path of the program lockstep")
     except (Refused, OSError) as problem:
