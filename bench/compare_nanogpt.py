@@ -58,6 +58,7 @@ def train_theirs(checkout, seed, out):
     torch.manual_seed = lambda number: seeded(number + seed)
     sys.argv = ["train.py", "config/train_shakespeare_char.py", *THEIRS, f"--out_dir={out}"]
     os.chdir(checkout)
+    sys.path.insert(0, str(checkout))
     runpy.run_path("train.py", run_name="__main__")
 
 
