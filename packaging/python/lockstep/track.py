@@ -64,7 +64,7 @@ class Tail:
 
     @staticmethod
     def _whole(file: Any, most: int) -> list[bytes]:
-        found = []
+        found: list[bytes] = []
         for line in file:
             if not line.endswith(b"\n") or len(found) == most:
                 break
