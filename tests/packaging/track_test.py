@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "packaging/python"
 sys.path.insert(0, str(PACKAGE))
@@ -24,6 +25,8 @@ def line(step, kind="train", **values):
 
 class Fake:
     """A tracker that keeps what it gets, and fails as often as it is told."""
+
+    place = "here"
 
     def __init__(self):
         self.steps, self.values, self.runs, self.told, self.failures, self.ended = [], [], [], {}, 0, 0
@@ -77,7 +80,7 @@ class Track(unittest.TestCase):
         self.append(line(1, ppl=None, best=True), line(1, "valid"), b"no line", line(2, "final", split="test"))
         (self.folder / "config.json").write_text('{"n_heads": 2, "defaults": {"x": "y"}}')
         self.finish_run()
-        self.assertEqual(self.follow(), (True, ""))
+        self.assertEqual(self.follow(), (True, "track: fake has this run as new (here)\n"))
         self.assertEqual(self.fake.values, [{"train/loss": 0.5}, {"valid/loss": 0.5}, {"final_test/loss": 1 / 3}])
         self.assertEqual((self.fake.told, self.fake.ended), ({"n_heads": "2", "batchsize": "8"}, 1))
 
@@ -137,7 +140,8 @@ class Track(unittest.TestCase):
             self.append(line(3))
             self.assertGreater(sender.retry_in_s, 1.0)
             self.assertTrue(sender.finish())
-        self.assertEqual(told.getvalue(), "track: fake: no network; training goes on, and this is tried again\n")
+        self.assertEqual(told.getvalue(), "track: fake has this run as new (here)\n"
+                                          "track: fake: no network; training goes on, and this is tried again\n")
         self.assertEqual((self.fake.steps, self.fake.runs[1:]), ([1, 2, 3], ["new", "new", "new"]))
 
     def test_what_was_not_sent_is_told_at_the_end(self):
@@ -161,7 +165,7 @@ class Track(unittest.TestCase):
         fakes.mkdir(exist_ok=True)
         (fakes / "wandb.py").write_text(
             "def Settings(**_): pass\n"
-            "class Run:\n id = 'a1'\n config = type('C', (), {'update': lambda *a, **k: None})()\n"
+            "class Run:\n id, url, offline = 'a1', 'u', False\n config = type('C', (), {'update': lambda *a, **k: None})()\n"
             " def define_metric(self, *a, **k): print('define', *a, k)\n"
             " def log(self, values): print('log', values)\n def finish(self): print('finish')\n"
             "def init(id, **options): print('init', id, options['resume'], options['project']); return Run()\n")
@@ -171,11 +175,31 @@ class Track(unittest.TestCase):
     def test_the_command(self):
         self.append(line(1))
         done = self.command("--wandb", "--once", "--project", "p")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual((done.returncode, done.stderr), (0, "track: wandb has this run as a1 (u)\n"))
         self.assertEqual(done.stdout.split("\n"), ["init None allow p", "define * {'step_metric': 'step'}",
                                                    "log {'step': 1, 'train/loss': 0.5}", "finish", ""])
         self.append(line(2))
         self.assertIn("init a1 allow", self.command("--wandb", "--once").stdout)
+
+    def test_mlflow_and_comet_by_the_calls_of_their_packages(self):
+        lines = [track.Line(3, 10.5, {"train/loss": 0.5})]
+        mlflow, comet = unittest.mock.MagicMock(), unittest.mock.MagicMock()
+        with unittest.mock.patch.dict(sys.modules, {"mlflow": mlflow, "comet_ml": comet}):
+            client = mlflow.MlflowClient.return_value
+            client.create_run.return_value.info.run_id = "m1"
+            comet.start.return_value.get_key.return_value = "c1"
+            for name, run in (("mlflow", "m1"), ("comet", "c1")):
+                tracker = track.TRACKERS[name](self.folder, "project")
+                self.assertEqual((tracker.start(None), tracker.start(run)), (run, run))
+                tracker.options({"n_heads": "2"})
+                tracker.write(lines)
+                tracker.finish()
+        client.update_run.assert_called_once_with("m1", status="RUNNING")
+        mlflow.entities.Metric.assert_called_once_with("train/loss", 0.5, 10500, 3)
+        client.set_terminated.assert_called_once_with("m1")
+        self.assertEqual([call.kwargs["mode"] for call in comet.start.call_args_list], ["create", "get_or_create"])
+        comet.start.return_value.log_metrics.assert_called_once_with({"train/loss": 0.5}, step=3)
+        comet.start.return_value.end.assert_called_once_with()
 
     def test_refusals_of_the_command(self):
         done = self.command("--once")

@@ -97,7 +97,7 @@ class Sender:
         self.name, self._tracker, self._folder = name, tracker, folder
         self._state = folder / f"tracking-{name}.json"
         self._run: str | None = None
-        self._has_started = self._has_failed = False
+        self._has_started = self._has_failed = self._is_told = False
         self._waits_s, self._options = 1.0, ""
         self.retry_in_s = 0.0
         last = b""
@@ -144,6 +144,9 @@ class Sender:
         if not self._has_started:
             self._run = self._tracker.start(self._run)
             self._has_started = True
+            if not self._is_told:
+                _say(f"{self.name} has this run as {self._run} ({self._tracker.place})")
+            self._is_told = True
             self._save()
 
     def _send_options(self) -> None:

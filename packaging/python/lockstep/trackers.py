@@ -21,7 +21,12 @@ class Line(NamedTuple):
 
 
 class Tracker(Protocol):
-    """A run of a tracker. Whatever these calls raise is told once, and tried again later."""
+    """A run of a tracker. Whatever these calls raise is told once, and tried again later.
+
+    `place` says where the run is seen, once it has been started.
+    """
+
+    place: str
 
     def start(self, run: str | None) -> str:
         """Continues that run, or begins one; returns its name for the next start."""
@@ -46,6 +51,7 @@ class Wandb:
     def __init__(self, folder: pathlib.Path, project: str) -> None:
         self._wandb, self._folder, self._project = package("wandb", "wandb"), folder, project
         self._run: Any = None
+        self.place = ""
 
     def start(self, run: str | None) -> str:
         settings = self._wandb.Settings(console="off", silent=True)
@@ -53,6 +59,7 @@ class Wandb:
                                      dir=str(self._folder), settings=settings)
         # A run that goes on from a checkpoint repeats steps, which wandb's own counter never does.
         self._run.define_metric("*", step_metric="step")
+        self.place = f"{self._folder}/wandb, for wandb sync" if self._run.offline else str(self._run.url)
         return str(self._run.id)
 
     def options(self, options: Mapping[str, str]) -> None:
@@ -72,7 +79,7 @@ class Mlflow:
     def __init__(self, folder: pathlib.Path, project: str) -> None:
         self._mlflow, self._folder, self._project = package("mlflow", "mlflow"), folder, project
         self._client: Any = None
-        self._run = ""
+        self._run = self.place = ""
 
     def start(self, run: str | None) -> str:
         self._client = self._mlflow.MlflowClient()
@@ -82,7 +89,7 @@ class Mlflow:
             run = str(self._client.create_run(experiment, run_name=self._folder.name).info.run_id)
         else:
             self._client.update_run(run, status="RUNNING")
-        self._run = run
+        self._run, self.place = run, str(self._mlflow.get_tracking_uri())
         return run
 
     def options(self, options: Mapping[str, str]) -> None:
@@ -104,16 +111,19 @@ class Comet:
     """Comet. Without a key of Comet the run is written into the model's folder, for `comet upload`."""
 
     def __init__(self, folder: pathlib.Path, project: str) -> None:
+        os.environ.setdefault("COMET_LOGGING_CONSOLE", "WARNING")
         self._comet, self._folder, self._project = package("comet_ml", "comet-ml"), folder, project
         self._run: Any = None
+        self.place = ""
 
     def start(self, run: str | None) -> str:
-        online = bool(self._comet.config.get_api_key(None, self._comet.get_config())) if hasattr(
-            self._comet, "config") else "COMET_API_KEY" in os.environ
+        online = bool(self._comet.get_config("comet.api_key"))
         settings = self._comet.ExperimentConfig(name=self._folder.name, log_code=False, log_git_metadata=False,
-                                                auto_output_logging=False, offline_directory=str(self._folder))
+                                                log_env_details=False, auto_output_logging=False, display_summary_level=0,
+                                                offline_directory=str(self._folder))
         self._run = self._comet.start(project_name=self._project, experiment_key=run, online=online,
                                       mode="create" if run is None else "get_or_create", experiment_config=settings)
+        self.place = str(self._run.url) if online else f"{self._folder}, for comet upload"
         return str(self._run.get_key())
 
     def options(self, options: Mapping[str, str]) -> None:
