@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "packaging/python"))
 os.environ["LOCKSTEP_PROGRAM"] = str(pathlib.Path(sys.argv.pop(1)).resolve())
 
 import lockstep  # noqa: E402
+import lockstep.rows  # noqa: E402
 
 SMALL = {"embedding_size": 16, "n_layers": 1, "ffn_size": 16, "threads": 1, "batchsize": 4, "log_every_n_steps": 1}
 
@@ -278,6 +279,9 @@ class Package(unittest.TestCase):
                 return iter([(np.int64(1), "a b", "c", float("nan")), (2, None, None, np.array(turns, object))])
 
         lockstep.write_dataset(Table(), self.folder / "table")
+        lines = io.BytesIO()
+        lockstep.rows.write_rows(Table(), lines)
+        self.assertNotIn(b"name", lines.getvalue())
         lockstep.write_dataset([("a b", "c"), {"messages": [{"role": "user", "content": "Hi"},
                                                             {"role": "assistant", "content": "Ho"}]}], self.folder / "list")
         for one, other in zip(lockstep.Dataset(self.folder / "table"), lockstep.Dataset(self.folder / "list"), strict=True):
@@ -375,7 +379,7 @@ class Package(unittest.TestCase):
             import nbclient
             import nbformat
             next(cell for cell in cells if cell["metadata"].get("tags") == ["parameters"])["source"] += ["\n", small]
-            notebook = nbformat.from_dict({**book, "cells": cells})
+            notebook = nbformat.reads(json.dumps({**book, "cells": cells}), as_version=4)
             with unittest.mock.patch.dict(os.environ, {"PYTHONPATH": str(ROOT / "packaging/python")}):
                 nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
             shown.write("".join(out.get("text", "") for cell in notebook.cells for out in cell.get("outputs", [])))

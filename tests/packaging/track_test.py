@@ -72,7 +72,7 @@ class Track(unittest.TestCase):
     def follow(self, writer=None, once=False, grace_s=0.0, stop=None):
         told = io.StringIO()
         with contextlib.redirect_stderr(told):
-            all_sent = track.follow(self.folder, [self.sender()], writer or track.Writer(self.path, None),
+            all_sent = track.follow(self.folder, [self.sender()], writer or track.Writer(self.path),
                                     stop or threading.Event(), once, grace_s, poll_s=0.01)
         return all_sent, told.getvalue()
 
@@ -91,12 +91,16 @@ class Track(unittest.TestCase):
             self.assertTrue(self.follow()[0])
         self.assertEqual(self.fake.steps, [1])
 
-    def test_it_ends_with_the_process_that_is_named(self):
-        self.append(line(1))
-        with subprocess.Popen(["sleep", "600"]) as named:
-            self.fake.on_write = named.kill
-            self.assertTrue(self.follow(track.Writer(self.path, named.pid))[0])
-        self.assertEqual(self.fake.steps, [1])
+    def test_it_ends_with_its_standard_input(self):
+        """Also where the run has not written a line, and with what was written last."""
+        for lines in ([], [line(1)]):
+            with subprocess.Popen([sys.executable, "-m", "lockstep.track", self.folder, "--wandb", "--until-eof"], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment()) as process:
+                if lines:
+                    self.append(*lines)
+                process.stdin.close()
+                shown = process.stdout.read()
+                self.assertEqual((process.wait(), "log" in shown), (0, bool(lines)), shown)
 
     def test_a_new_start_continues_the_same_run_behind_the_last_line(self):
         self.append(line(1), line(2))
@@ -159,8 +163,8 @@ class Track(unittest.TestCase):
         with self.assertRaisesRegex(track.LockstepError, "tracking-fake.json: cannot be read .* remove it"):
             self.sender()
 
-    def command(self, *words):
-        """Runs it as a user does, with packages of trackers that write down how they are called."""
+    def environment(self):
+        """With packages of trackers that write down how they are called."""
         fakes = self.folder / "fakes"
         fakes.mkdir(exist_ok=True)
         (fakes / "wandb.py").write_text(
@@ -169,8 +173,11 @@ class Track(unittest.TestCase):
             " def define_metric(self, *a, **k): print('define', *a, k)\n"
             " def log(self, values): print('log', values)\n def finish(self): print('finish')\n"
             "def init(id, **options): print('init', id, options['resume'], options['project']); return Run()\n")
+        return {**os.environ, "PYTHONPATH": f"{fakes}:{PACKAGE}"}
+
+    def command(self, *words):
         return subprocess.run([sys.executable, "-m", "lockstep.track", self.folder, *words], text=True, check=False,
-                              capture_output=True, env={**os.environ, "PYTHONPATH": f"{fakes}:{PACKAGE}"})
+                              capture_output=True, env=self.environment())
 
     def test_the_command(self):
         self.append(line(1))

@@ -177,26 +177,20 @@ class Sender:
 
 
 class Writer:
-    """The process of this host that has metrics.jsonl open, which is rank 0 of the run, or the one that --pid names."""
+    """The process of this host that has metrics.jsonl open, which is rank 0 of the run."""
 
-    def __init__(self, path: pathlib.Path, pid: int | None) -> None:
-        self._path, self._pid, self._is_named = path, pid, pid is not None
-        self.was_seen = pid is not None
+    def __init__(self, path: pathlib.Path) -> None:
+        self._path = path
+        self._pid = ""
+        self.was_seen = False
 
     def lives(self) -> bool:
-        if self._pid is not None and self._is_running(self._pid):
+        if self._pid and self._has_open(self._pid):
             return True
-        if not self._is_named:
-            self._pid = self._find()
-            self.was_seen = self.was_seen or self._pid is not None
-        return self._pid is not None and not self._is_named
-
-    def _is_running(self, pid: int) -> bool:
-        try:
-            state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-            return state not in "ZX" and (self._is_named or self._has_open(str(pid)))
-        except (OSError, IndexError):
-            return False
+        mine = str(os.getpid())
+        self._pid = next((pid for pid in os.listdir("/proc") if pid.isdigit() and pid != mine and self._has_open(pid)), "")
+        self.was_seen = self.was_seen or self._pid != ""
+        return self._pid != ""
 
     def _has_open(self, pid: str) -> bool:
         try:
@@ -212,9 +206,23 @@ class Writer:
             pass
         return False
 
-    def _find(self) -> int | None:
-        mine = str(os.getpid())
-        return next((int(pid) for pid in os.listdir("/proc") if pid.isdigit() and pid != mine and self._has_open(pid)), None)
+
+class Starter:
+    """The program that started this one and holds its standard input open: it says when all is over."""
+
+    was_seen = True
+
+    def __init__(self, stop: threading.Event) -> None:
+        threading.Thread(target=self._wait, args=(stop,), daemon=True).start()
+
+    @staticmethod
+    def _wait(stop: threading.Event) -> None:
+        while os.read(0, 4096):
+            pass
+        stop.set()
+
+    def lives(self) -> bool:
+        return True
 
 
 def _has_finished(folder: pathlib.Path) -> bool:
@@ -226,14 +234,14 @@ def _has_finished(folder: pathlib.Path) -> bool:
         return False
 
 
-def _has_ended(folder: pathlib.Path, writer: Writer, gone_s: float, grace_s: float) -> bool:
+def _has_ended(folder: pathlib.Path, writer: Writer | Starter, gone_s: float, grace_s: float) -> bool:
     """A run that died may be started again; one that was never seen is perhaps about to go on."""
     if gone_s == 0 or not (writer.was_seen or _has_finished(folder)):
         return False
     return gone_s >= grace_s or (writer.was_seen and _has_finished(folder))
 
 
-def follow(folder: pathlib.Path, senders: Sequence[Sender], writer: Writer, stop: threading.Event, once: bool,
+def follow(folder: pathlib.Path, senders: Sequence[Sender], writer: Writer | Starter, stop: threading.Event, once: bool,
            grace_s: float, poll_s: float = 1.0) -> bool:
     """Sends lines until the run has ended or `stop` is set; returns whether every tracker has got all."""
     gone_s = 0.0
@@ -258,9 +266,10 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("model", metavar="MODEL", type=pathlib.Path, help="the run's folder (--model-file)")
     for name in TRACKERS:
         parser.add_argument(f"--{name}", action="store_true", help=f"send to {name}")
-    parser.add_argument("--project", default="lockstep", help="project or experiment of the tracker [lockstep]")
+    parser.add_argument("--project", help="project or experiment of the tracker (default: its own variable's, else lockstep)")
     parser.add_argument("--once", action="store_true", help="send what is there, and end")
-    parser.add_argument("--pid", type=int, help="end with this process; otherwise with the one that writes metrics.jsonl")
+    parser.add_argument("--until-eof", action="store_true", help="end with standard input; otherwise with the process that "
+                        "writes metrics.jsonl")
     parser.add_argument("--grace-s", type=float, default=30.0, help="wait so long for a run that died to be started again [30]")
     return parser.parse_args(words)
 
@@ -276,16 +285,14 @@ def main(words: Sequence[str] | None = None) -> int:
         if not names:
             raise LockstepError("name a tracker: --wandb, --mlflow or --comet")
         os.nice(10)
+        writer = Starter(stop) if arguments.until_eof else Writer(folder / "metrics.jsonl")
         while not arguments.once and not folder.is_dir() and not stop.is_set():
-            if arguments.pid is not None and not Writer(folder, arguments.pid).lives():
-                return 0
             stop.wait(1.0)
         senders = [Sender(name, TRACKERS[name](folder, arguments.project), folder) for name in names]
     except (LockstepError, OSError) as error:
         _say(str(error))
         return 2
-    grace_s = 0.0 if arguments.pid is not None else arguments.grace_s
-    sent = follow(folder, senders, Writer(folder / "metrics.jsonl", arguments.pid), stop, arguments.once, grace_s)
+    sent = follow(folder, senders, writer, stop, arguments.once, arguments.grace_s)
     return 0 if sent else 1
 
 

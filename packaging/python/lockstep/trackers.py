@@ -45,17 +45,24 @@ def package(name: str, install: str) -> Any:
         raise LockstepError(f"this Python has no package {name} ({error}): pip install {install}") from None
 
 
+def project_of(given: str | None, variable: str) -> str:
+    """The project that the user names, by the option or by the tracker's own variable."""
+    return given or os.environ.get(variable) or "lockstep"
+
+
 class Wandb:
     """Weights & Biases. WANDB_MODE=offline writes into the model's folder, for `wandb sync`."""
 
-    def __init__(self, folder: pathlib.Path, project: str) -> None:
-        self._wandb, self._folder, self._project = package("wandb", "wandb"), folder, project
+    def __init__(self, folder: pathlib.Path, project: str | None) -> None:
+        self._wandb, self._folder = package("wandb", "wandb"), folder
+        self._project = project_of(project, "WANDB_PROJECT")
         self._run: Any = None
         self.place = ""
 
     def start(self, run: str | None) -> str:
         settings = self._wandb.Settings(console="off", silent=True)
-        self._run = self._wandb.init(project=self._project, id=run, resume="allow", name=self._folder.name,
+        self._run = self._wandb.init(project=self._project, id=run, resume="allow",
+                                     name=os.environ.get("WANDB_NAME") or self._folder.name,
                                      dir=str(self._folder), settings=settings)
         # A run that goes on from a checkpoint repeats steps, which wandb's own counter never does.
         self._run.define_metric("*", step_metric="step")
@@ -76,8 +83,9 @@ class Wandb:
 class Mlflow:
     """MLflow. MLFLOW_TRACKING_URI names the server or the data base."""
 
-    def __init__(self, folder: pathlib.Path, project: str) -> None:
-        self._mlflow, self._folder, self._project = package("mlflow", "mlflow"), folder, project
+    def __init__(self, folder: pathlib.Path, project: str | None) -> None:
+        self._mlflow, self._folder = package("mlflow", "mlflow"), folder
+        self._project = project_of(project, "MLFLOW_EXPERIMENT_NAME")
         self._client: Any = None
         self._run = self.place = ""
 
@@ -110,9 +118,10 @@ class Mlflow:
 class Comet:
     """Comet. Without a key of Comet the run is written into the model's folder, for `comet upload`."""
 
-    def __init__(self, folder: pathlib.Path, project: str) -> None:
+    def __init__(self, folder: pathlib.Path, project: str | None) -> None:
         os.environ.setdefault("COMET_LOGGING_CONSOLE", "WARNING")
-        self._comet, self._folder, self._project = package("comet_ml", "comet-ml"), folder, project
+        self._comet, self._folder = package("comet_ml", "comet-ml"), folder
+        self._project = project_of(project, "COMET_PROJECT_NAME")
         self._run: Any = None
         self.place = ""
 
