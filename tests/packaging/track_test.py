@@ -88,7 +88,9 @@ class Track(unittest.TestCase):
         script = "import sys, time; f = open(sys.argv[1], 'ab', 0); f.write(sys.argv[2].encode() + b'\\n'); sys.stdin.read()"
         with subprocess.Popen([sys.executable, "-c", script, self.path, line(1)], stdin=subprocess.PIPE) as writer:
             self.fake.on_write = writer.stdin.close
-            self.assertTrue(self.follow()[0])
+            with subprocess.Popen(["tail", "-F", self.path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as reader:
+                self.assertTrue(self.follow()[0])
+                reader.kill()
         self.assertEqual(self.fake.steps, [1])
 
     def test_it_ends_with_its_standard_input(self):

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import signal
 import sys
 import threading
@@ -192,6 +193,12 @@ class Writer:
         self.was_seen = self.was_seen or self._pid != ""
         return self._pid != ""
 
+    @staticmethod
+    def _writes(pid: str, descriptor: str) -> bool:
+        """Others may read the file, as `tail -f` does."""
+        flags = re.search(r"^flags:\s*([0-7]+)", pathlib.Path(f"/proc/{pid}/fdinfo/{descriptor}").read_text(), re.M)
+        return flags is not None and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY
+
     def _has_open(self, pid: str) -> bool:
         try:
             there = os.stat(self._path)
@@ -200,7 +207,7 @@ class Writer:
                     held = os.stat(f"/proc/{pid}/fd/{name}")
                 except OSError:
                     continue
-                if (held.st_dev, held.st_ino) == (there.st_dev, there.st_ino):
+                if (held.st_dev, held.st_ino) == (there.st_dev, there.st_ino) and self._writes(pid, name):
                     return True
         except OSError:
             pass
@@ -285,7 +292,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if not names:
             raise LockstepError("name a tracker: --wandb, --mlflow or --comet")
         os.nice(10)
-        writer = Starter(stop) if arguments.until_eof else Writer(folder / "metrics.jsonl")
+        writer: Writer | Starter = Starter(stop) if arguments.until_eof else Writer(folder / "metrics.jsonl")
         while not arguments.once and not folder.is_dir() and not stop.is_set():
             stop.wait(1.0)
         senders = [Sender(name, TRACKERS[name](folder, arguments.project), folder) for name in names]
