@@ -86,11 +86,19 @@ class Track(unittest.TestCase):
 
     def test_it_begins_before_the_run_and_ends_with_the_process_that_writes(self):
         script = "import sys, time; f = open(sys.argv[1], 'ab', 0); f.write(sys.argv[2].encode() + b'\\n'); sys.stdin.read()"
-        with subprocess.Popen([sys.executable, "-c", script, self.path, line(1)], stdin=subprocess.PIPE) as writer:
-            self.fake.on_write = writer.stdin.close
-            with subprocess.Popen(["tail", "-F", self.path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as reader:
-                self.assertTrue(self.follow()[0])
-                reader.kill()
+        reader = ["sh", "-c", 'exec 3< "$0"; echo; read -r _', self.path]
+        with subprocess.Popen([sys.executable, "-c", script, self.path, line(1)], stdin=subprocess.PIPE) as writer, \
+                contextlib.ExitStack() as readers:
+            def on_write():
+                """Another process reads the file, as tail does, when the one that writes ends."""
+                process = readers.enter_context(subprocess.Popen(reader, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+                process.stdout.readline()
+                writer.stdin.close()
+                self.process = process
+
+            self.fake.on_write = on_write
+            self.assertTrue(self.follow()[0])
+            self.process.stdin.close()
         self.assertEqual(self.fake.steps, [1])
 
     def test_it_ends_with_its_standard_input(self):
