@@ -19,6 +19,13 @@ foreach(name lockstep distributed_train distributed_eval distributed_launch mult
         RENAME ${name}.fish COMPONENT lockstep)
 endforeach()
 install(FILES packaging/completions/_lockstep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT lockstep)
+# The programs themselves say what their manual pages say.
+set(pages ${PROJECT_BINARY_DIR}/generated/man)
+install(CODE "execute_process(COMMAND ${PROJECT_SOURCE_DIR}/packaging/man_pages.sh ${PROJECT_BINARY_DIR}/bin/lockstep ${pages}
+    COMMAND_ERROR_IS_FATAL ANY)" COMPONENT lockstep)
+install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT lockstep)
+install(FILES packaging/modulefile DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/lockstep RENAME ${PROJECT_VERSION}
+    COMPONENT lockstep)
 # The documents name the examples by their paths in the source tree.
 file(RELATIVE_PATH examples ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_DATADIR}/lockstep/examples)
 file(CREATE_LINK ${examples} ${PROJECT_BINARY_DIR}/generated/examples SYMBOLIC)

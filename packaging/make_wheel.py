@@ -21,6 +21,7 @@ ROOT = HERE.parent
 TAG = "py3-none-manylinux_2_31_x86_64"
 COMMANDS = ("lockstep", "distributed_train", "distributed_eval", "distributed_launch", "multiprocessing_train",
             "multiprocessing_eval")
+SHARED = (("share", "bash-completion"), ("share", "fish"), ("share", "man"), ("share", "zsh"))
 
 
 def version():
@@ -45,6 +46,19 @@ def metadata():
     return fields.as_string()
 
 
+def info_folder():
+    return f"lockstep_train-{version()}.dist-info"
+
+
+def info_files():
+    """Returns (name, bytes) of what describes the wheel, but for its list of files."""
+    commands = "".join(f"{name} = lockstep.command:{name}\n" for name in COMMANDS)
+    yield "METADATA", metadata().encode()
+    yield "WHEEL", f"Wheel-Version: 1.0\nGenerator: lockstep\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
+    yield "entry_points.txt", f"[console_scripts]\n{commands}".encode()
+    yield "LICENSE", (ROOT / "LICENSE").read_bytes()
+
+
 def contents(tree):
     """Returns (name in the wheel, bytes, executable) of all files but the list."""
     for path in sorted((HERE / "python/lockstep").iterdir()):
@@ -55,13 +69,12 @@ def contents(tree):
         # pip knows no links. The programs' names are commands of Python, and what else is a link is a library.
         if not path.is_file() or (path.is_symlink() and name.parts[0] != "lib"):
             continue
-        yield f"lockstep/_dist/{name}", path.read_bytes(), bool(path.stat().st_mode & stat.S_IXUSR)
-    info = f"lockstep_train-{version()}.dist-info"
-    yield f"{info}/METADATA", metadata().encode(), False
-    yield f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: lockstep\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode(), False
-    lines = "".join(f"{name} = lockstep.command:{name}\n" for name in COMMANDS)
-    yield f"{info}/entry_points.txt", f"[console_scripts]\n{lines}".encode(), False
-    yield f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes(), False
+        # Where shells and man look for what belongs to the commands of an environment.
+        own = name.parts[:2] in SHARED
+        place = f"lockstep_train-{version()}.data/data" if own else "lockstep/_dist"
+        yield f"{place}/{name}", path.read_bytes(), bool(path.stat().st_mode & stat.S_IXUSR)
+    for name, content in info_files():
+        yield f"{info_folder()}/{name}", content, False
 
 
 def add(archive, name, content, executable):
@@ -83,7 +96,7 @@ def main():
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             lines.append(f"{name},sha256={digest},{len(content)}\n")
             add(archive, name, content, executable)
-        record = f"lockstep_train-{version()}.dist-info/RECORD"
+        record = f"{info_folder()}/RECORD"
         add(archive, record, ("".join(lines) + f"{record},,\n").encode(), False)
     print(wheel)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The completions of bash, zsh and fish offer programs, options, short forms and values as --help tells them.
+# The completions of bash, zsh and fish offer programs, options, short forms and values as --help tells them, and so do
+# the manual pages.
 #   completions_test.sh FOLDER_OF_PROGRAMS
 set -euo pipefail
 PATH=$(realpath "$1"):$PATH
@@ -50,4 +51,22 @@ offers 'file folder' lockstep checkpoint convert ''
 offers '' lockstep train --n-layers ''
 offers '-mf' lockstep checkpoint list -m
 offers '' lockstep nothing --o
+
+wrong() { echo "completions_test.sh: $*"; status=1; }
+"$completions/../man_pages.sh" "$(command -v lockstep)" man
+for page in man/man1/*.1; do
+    name=${page##*/} name=${name%.1}
+    if command -v mandoc > log; then
+        mandoc -T lint -W error "$page" > log 2>&1 || wrong "$page: $(head -n 1 log)"
+    fi
+    grep -q '^\.so ' "$page" || [ "$name" = lockstep ] || for option in $(lockstep "${name#lockstep-}" --help | awk '/^  --/ { print $1 }'); do
+        grep -qxF -- ".B ${option//-/\\-}" <(sed 's/ \\fI.*//' "$page") || wrong "$page: has no $option"
+    done
+    if command -v man > log; then
+        (cd man && MANWIDTH=80 man --warnings -E UTF-8 -l "../$page" > "$scratch/shown" 2> "$scratch/log") || wrong "$page: man fails"
+        [ ! -s log ] || wrong "$page: $(head -n 1 log)"
+        grep -q '^NAME' shown || wrong "$page: man shows no NAME"
+    fi
+done
+[ -e man/man1/lockstep-train.1 ] && [ -e man/man1/distributed_train.1 ] || wrong "manual pages are missing"
 exit "$status"

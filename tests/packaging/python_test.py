@@ -5,6 +5,7 @@
     python_test.py LOCKSTEP
 """
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import h5py
 import numpy as np
@@ -25,6 +27,7 @@ sys.path.insert(0, str(ROOT / "packaging/python"))
 os.environ["LOCKSTEP_PROGRAM"] = str(pathlib.Path(sys.argv.pop(1)).resolve())
 
 import lockstep  # noqa: E402
+import lockstep.rows  # noqa: E402
 
 SMALL = {"embedding_size": 16, "n_layers": 1, "ffn_size": 16, "threads": 1, "batchsize": 4, "log_every_n_steps": 1}
 
@@ -257,9 +260,138 @@ class Package(unittest.TestCase):
             np.testing.assert_array_equal(one.source, other.source)
             np.testing.assert_array_equal(one.target, other.target)
         self.assertEqual(list(self.folder.glob(".rows-*")), [])
-        with self.assertRaisesRegex(lockstep.LockstepError, "row 1: has neither messages nor prompt"):
-            lockstep.write_dataset([("a", "b"), {"text": "c"}], self.folder / "wrong")
+        for wrong, told in (([("a", "b"), {"texts": "c"}], "row 1: has neither messages nor prompt"),
+                            ([("a", "b"), {"text": "c"}], "row 1: documents .* and conversations"),
+                            ({"train": [], "test": []}, "mapping of train, test; give one of these, as rows.'train'."),
+                            ([], "there are no rows"), ("text", "the rows are one text")):
+            with self.assertRaisesRegex(lockstep.LockstepError, told):
+                lockstep.write_dataset(wrong, self.folder / "wrong")
         self.assertFalse((self.folder / "wrong").exists())
+
+    def test_rows_of_tables(self):
+        """A stand-in for pandas: columns of NumPy, and NaN or None where a row lacks something."""
+        class Table:
+            columns = ("id", "prompt", "completion", "messages")
+
+            @staticmethod
+            def itertuples(index, name):
+                turns = [{"role": "user", "content": "Hi", "name": None}, {"role": "assistant", "content": "Ho"}]
+                return iter([(np.int64(1), "a b", "c", float("nan")), (2, None, None, np.array(turns, object))])
+
+        lockstep.write_dataset(Table(), self.folder / "table")
+        lines = io.BytesIO()
+        lockstep.rows.write_rows(Table(), lines)
+        self.assertNotIn(b"name", lines.getvalue())
+        lockstep.write_dataset([("a b", "c"), {"messages": [{"role": "user", "content": "Hi"},
+                                                            {"role": "assistant", "content": "Ho"}]}], self.folder / "list")
+        for one, other in zip(lockstep.Dataset(self.folder / "table"), lockstep.Dataset(self.folder / "list"), strict=True):
+            np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
+
+    def test_rows_of_other_forms(self):
+        rows = {"conversations": [{"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}], "id": {1}}],
+                "instruction": [{"instruction": "Add", "input": "1 2", "output": "3"}],
+                "prompt": [{"prompt": [{"role": "user", "content": "Hi"}], "completion": [{"role": "assistant", "content": "Ho"}]}],
+                "text": [{"text": "A document."}, {"text": "Another one."}]}
+        for name, made in rows.items():
+            lockstep.write_dataset(made, self.folder / f"form-{name}")
+            self.assertEqual(len(lockstep.Dataset(self.folder / f"form-{name}")), len(made), name)
+
+    def test_a_bar_shows_steps_and_lets_other_lines_through(self):
+        class Bar:
+            made = []
+
+            def __init__(self, total, initial, unit):
+                self.kept, self.n, self.seen = (total, initial, unit), 0, []
+                self.made.append(self)
+
+            def refresh(self):
+                self.seen.append(self.n)
+
+            def set_postfix(self, loss):
+                self.loss = loss
+
+            def close(self):
+                self.seen.append("closed")
+
+            @staticmethod
+            def write(line):
+                lines.append(line)
+
+        lines = []
+        with unittest.mock.patch("lockstep.training.bar_class", lambda: Bar):
+            lockstep.launch(self.folder / "data", self.folder / "bar", output="progress", max_train_steps=3, **SMALL)
+            lockstep.launch(self.folder / "data", self.folder / "bar-of-epochs", output="progress", num_epochs=1, **SMALL)
+        steps, epochs = Bar.made
+        self.assertEqual((steps.kept, steps.seen), ((3, 1, "step"), [1, 2, 3, "closed"]))
+        self.assertEqual((epochs.kept[0], epochs.kept[2], epochs.seen[-2:]), (1, "epoch", [1, "closed"]))
+        self.assertTrue(any("training ended" in line for line in lines), lines)
+
+    def test_curves(self):
+        class Axes:
+            def __init__(self):
+                self.curves = {}
+
+            def plot(self, xs, ys, label, **_):
+                self.curves[label] = (xs, len(ys))
+
+            def set_xlabel(self, text):
+                self.x = text
+
+            def set_ylabel(self, text):
+                self.y = text
+
+            def legend(self):
+                pass
+
+        axes = lockstep.plot(self.model, axes=Axes())
+        self.assertEqual((axes.curves, axes.x, axes.y), ({"model train": ([1, 2, 3], 3)}, "step", "loss"))
+        with self.assertRaisesRegex(lockstep.LockstepError, "no line has lost and step; metrics.jsonl has .*gnorm, .*loss"):
+            lockstep.plot(self.model, metric="lost", axes=Axes())
+        with unittest.mock.patch.dict(sys.modules, {"matplotlib": None}):
+            with self.assertRaisesRegex(lockstep.LockstepError, "needs matplotlib: pip install matplotlib"):
+                lockstep.plot(self.model)
+
+    def test_tensors(self):
+        try:
+            import torch
+        except ImportError:
+            with self.assertRaisesRegex(lockstep.LockstepError, "needs PyTorch"):
+                lockstep.TorchDataset  # noqa: B018
+            return
+        tensors, rows = lockstep.TorchDataset(self.folder / "data"), lockstep.Dataset(self.folder / "data")
+        loader = torch.utils.data.DataLoader(tensors, batch_size=4, collate_fn=tensors.collate, num_workers=1)
+        batch = next(iter(loader))
+        for number in range(4):
+            length = int(batch["attention_mask"][number].sum())
+            self.assertEqual(batch["labels"][number, :length].tolist(), rows[number].labels.tolist())
+            self.assertEqual(batch["input_ids"][number, :length].tolist(), np.concatenate(rows[number]).tolist())
+
+    def test_the_notebook(self):
+        """Its code runs here cell by cell, and in a kernel where Python has nbclient."""
+        book = json.loads((ROOT / "examples/notebook.ipynb").read_text())
+        has_curves = importlib.util.find_spec("matplotlib") is not None
+        cells = [cell for cell in book["cells"] if has_curves or "matplotlib" not in cell["metadata"].get("tags", [])]
+        sources = {"".join(cell["source"]): cell for cell in cells if cell["cell_type"] == "code"}
+        small = f"source, folder, epochs = pathlib.Path({str(self.folder)!r}), pathlib.Path({str(self.folder / 'book')!r}), 0.2"
+        (self.folder / "valid.txt").write_text((ROOT / "examples/shakespeare/valid.txt").read_text()[:2000])
+        shown = io.StringIO()
+        if importlib.util.find_spec("nbclient") and importlib.util.find_spec("ipykernel"):
+            import nbclient
+            import nbformat
+            next(cell for cell in cells if cell["metadata"].get("tags") == ["parameters"])["source"] += ["\n", small]
+            notebook = nbformat.reads(json.dumps({**book, "cells": cells}), as_version=4)
+            with unittest.mock.patch.dict(os.environ, {"PYTHONPATH": str(ROOT / "packaging/python")}):
+                nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+            shown.write("".join(out.get("text", "") for cell in notebook.cells for out in cell.get("outputs", [])))
+        else:
+            print("test_the_notebook: without nbclient and ipykernel its cells run in this process")
+            names = {}
+            with contextlib.redirect_stdout(shown):
+                for source, cell in sources.items():
+                    exec(source, names)  # noqa: S102
+                    if cell["metadata"].get("tags") == ["parameters"]:
+                        exec(small, names)  # noqa: S102
+        self.assertRegex(shown.getvalue(), r"perplexity [0-9.]+ after \d+ steps\nGood morrow, my lord\.\n    ")
 
     def test_replies(self):
         replies = lockstep.generate(self.model, ["hello", "two\nlines", "ümläut\u2028\u0085"], max_length=3, threads=1)

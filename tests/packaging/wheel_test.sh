@@ -11,12 +11,21 @@ wrong() { echo "wheel_test.sh: $*" >&2; exit 1; }
 
 wheel=$("$source/packaging/wheel.sh" "$build" "$scratch/wheels")
 size=$(stat -c %s "$wheel")
+echo "the wheel has $((size / 1000000)) MB"
 [ "$size" -lt 60000000 ] || wrong "the wheel has $size bytes, more than 60 MB"
 
 /usr/bin/python3 -m venv --system-site-packages "$scratch/an environment"
 bin="$scratch/an environment/bin"
 "$bin/python" -m pip install --quiet --no-index --no-deps "$wheel" > "$scratch/log" 2>&1 || wrong "pip: $(cat "$scratch/log")"
+# What auditwheel asks, with the wheel's own glibc in place of the system's: each library that something needs is there too.
+{ find "$scratch/an environment" -path '*/lockstep/_dist/*' -type f -exec objdump -p {} + 2> "$scratch/log" || true; } |
+    awk '$1 == "NEEDED" { print $2 }' | sort -u > "$scratch/needed"
+grep -q '^libc.so.6$' "$scratch/needed" || wrong "no file needs libc: $(cat "$scratch/log")"
+while read -r name; do
+    [ -n "$(find "$scratch/an environment" -path '*/lockstep/_dist/lib/*' -name "$name")" ] || wrong "$name is not in the wheel"
+done < "$scratch/needed"
 cd "$scratch"
+[ -s "$bin/../share/man/man1/lockstep-train.1" ] || wrong "the manual pages are not where man looks"
 env -i "$bin/lockstep" --version > version || wrong "lockstep --version: exit code $?"
 grep -q '^lockstep [0-9]' version || wrong "lockstep --version says $(cat version)"
 head -n 40 "$source/examples/shakespeare/train.txt" > train.txt

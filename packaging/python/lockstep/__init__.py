@@ -10,16 +10,18 @@ if TYPE_CHECKING:
     from lockstep.data import Dataset, Row
     from lockstep.errors import LockstepError
     from lockstep.metrics import read_metrics
+    from lockstep.plotting import plot
     from lockstep.programs import generate, run, write_dataset
+    from lockstep.torch_data import TorchDataset
     from lockstep.training import Run, launch, runs
     from lockstep.weights import load
 
-__all__ = ["Dataset", "LockstepError", "Row", "Run", "generate", "launch", "load", "read_metrics", "run", "runs",
-           "write_dataset"]
+__all__ = ["Dataset", "LockstepError", "Row", "Run", "TorchDataset", "generate", "launch", "load", "plot", "read_metrics",
+           "run", "runs", "write_dataset"]
 
-_MODULES = {"Dataset": "data", "Row": "data", "LockstepError": "errors", "read_metrics": "metrics", "Run": "training",
-            "launch": "training", "runs": "training", "generate": "programs", "run": "programs",
-            "write_dataset": "programs", "load": "weights"}
+_MODULES = {"Dataset": "data", "Row": "data", "LockstepError": "errors", "read_metrics": "metrics", "plot": "plotting",
+            "TorchDataset": "torch_data", "Run": "training", "launch": "training", "runs": "training",
+            "generate": "programs", "run": "programs", "write_dataset": "programs", "load": "weights"}
 
 
 def __getattr__(name: str) -> object:

@@ -43,6 +43,8 @@ def program() -> str:
 def _become(*words: str) -> NoReturn:
     try:
         path = program()
+        # What sends metrics to trackers beside training is a process of this Python.
+        os.environ.setdefault("LOCKSTEP_PYTHON", sys.executable)
         os.execv(path, [path, *words, *sys.argv[1:]])
     except (LockstepError, OSError) as error:
         print(f"lockstep: {error}", file=sys.stderr)

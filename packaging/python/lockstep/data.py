@@ -55,7 +55,7 @@ def _h5py() -> Any:
 
 
 class Dataset:
-    """The rows of a split, in the order of the text, as a DataLoader of PyTorch takes them with a `collate_fn`.
+    """The rows of a split, in the order of the text. `lockstep.TorchDataset` gives them as tensors.
 
     Each shard's tokens are read once and kept; a row is a view into them, which cannot be written to. Needs h5py.
     """
@@ -90,7 +90,6 @@ class Dataset:
             except (OSError, KeyError) as error:
                 raise LockstepError(f"{path}: cannot be read ({error}); "
                                     f"lockstep inspect {self.folder} --verify tells more") from None
-            tokens.setflags(write=False)
             self._shards[number] = (tokens, offsets)
         return self._shards[number]
 
@@ -108,7 +107,18 @@ class Dataset:
             return [self._row(row) for row in range(*index.indices(self._rows))]
         return self._row(index)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A process that gets this data set reads the files itself, as far as it uses them."""
+        return {**self.__dict__, "_shards": {}, "_spans": {}}
+
     def _row(self, index: int) -> Row:
+        tokens, middle, spans = self.place(index)
+        whole = tokens.view()
+        whole.setflags(write=False)
+        return Row(whole[:middle], whole[middle:], spans)
+
+    def place(self, index: int) -> tuple[npt.NDArray[Any], int, npt.NDArray[Any] | None]:
+        """Returns a row's tokens as a view that must not be written to, where its target begins, and its spans if it has such."""
         row = index + self._rows if index < 0 else index
         if not 0 <= row < self._rows:
             raise IndexError(f"row {index} of {self._rows}")
@@ -122,7 +132,7 @@ class Dataset:
         if block % len(self._files) in self._spans:
             all_spans, span_offsets = self._spans[block % len(self._files)]
             spans = all_spans[int(span_offsets[at // 2]):int(span_offsets[at // 2 + 1])]
-        return Row(tokens[begin:middle], tokens[middle:end], spans)
+        return tokens[begin:end], middle - begin, spans
 
     def __iter__(self) -> Iterator[Row]:
         return (self._row(row) for row in range(self._rows))

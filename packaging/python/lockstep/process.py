@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Union
 
@@ -62,7 +63,7 @@ class Process:
             # A session of its own: Ctrl-C reaches Python alone, which then stops the program in order.
             self.child = subprocess.Popen([program(), *words], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
                                           encoding="utf-8", errors="replace", cwd=cwd,
-                                          env={**os.environ, **(env or {})}, start_new_session=True)
+                                          env={"LOCKSTEP_PYTHON": sys.executable, **os.environ, **(env or {})}, start_new_session=True)
         except (OSError, ValueError, TypeError) as error:
             raise LockstepError(f"{words[0] if words else 'lockstep'} cannot be started: {error}") from None
         watched, self._held = os.pipe()

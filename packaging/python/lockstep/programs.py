@@ -9,10 +9,9 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Union
-
 from lockstep.errors import LockstepError
 from lockstep.process import Path, Process, Value, Word, failure, options_words, word
+from lockstep.rows import DataRow, write_rows
 
 
 def run(arguments: Sequence[Word], *, text: str | None = None, cwd: Path | None = None,
@@ -53,49 +52,23 @@ def generate(model_file: Path, prompts: Iterable[str], **options: Value) -> list
     return [str(json.loads(line)["reply"]) for line in answers if line]
 
 
-DataRow = Union[Mapping[str, object], Sequence[str]]
-
-
-def _messages(row: DataRow, number: int) -> dict[str, object]:
-    """Returns the row as OpenAI's chat data, which `prepare --format messages` reads."""
-    if isinstance(row, (tuple, list)) and len(row) == 2 and all(isinstance(text, str) for text in row):
-        row = {"prompt": row[0], "completion": row[1]}
-    if isinstance(row, Mapping):
-        messages = row.get("messages")
-        if isinstance(messages, Iterable) and not isinstance(messages, (str, bytes, Mapping)):
-            return {"messages": list(messages)}
-        prompt, completion = row.get("prompt"), row.get("completion")
-        if isinstance(prompt, str) and isinstance(completion, str):
-            return {"messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": completion}]}
-    raise LockstepError(f"row {number}: has neither messages nor prompt and completion as texts; give such a mapping, "
-                        "or a pair of texts")
-
-
-def _line(row: DataRow, number: int) -> str:
-    try:
-        line = json.dumps(_messages(row, number), ensure_ascii=False)
-        line.encode()
-        return line + "\n"
-    except (TypeError, ValueError) as error:
-        raise LockstepError(f"row {number}: cannot be written as JSON in UTF-8 ({error})") from None
-
-
 def write_dataset(rows: Iterable[DataRow], out: Path, **options: Value) -> str:
     """Prepares rows that Python made, for `launch`, and returns what `lockstep prepare` says of them.
 
-    A row is a mapping with `messages` (OpenAI's), a mapping with `prompt` and `completion`, or a pair of texts. Options
-    are those of `lockstep prepare --help`, as `valid_fraction=0.05` and `tokenizer="sentencepiece"`. Rows are taken one
-    by one; they lie on disk, beside `out`, until they are prepared. Rows are counted from 0, also in errors.
+    `rows` is an iterable, a table of pandas, polars or pyarrow, or a data set of Hugging Face. A row is a mapping with
+    `messages` (OpenAI's), `prompt` and `completion`, `conversations` (ShareGPT), `instruction` and `output` (Alpaca) or
+    `text` (a document), or a pair of texts; other members are left out. Options are those of `lockstep prepare --help`,
+    as `valid_fraction=0.05` and `tokenizer="sentencepiece"`. Rows are taken one by one; they lie on disk, beside `out`,
+    until they are prepared. Rows are counted from 0, also in errors.
     """
     folder = pathlib.Path(out).absolute().parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=".rows-", suffix=".jsonl")
+        file = tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".rows-", suffix=".jsonl")
     except OSError as error:
         raise LockstepError(f"{folder}: rows cannot be written there ({error.strerror})") from None
     with file:
-        for number, row in enumerate(rows):
-            file.write(_line(row, number))
+        write_rows(rows, file)
         file.flush()
         try:
             return run(["prepare", *options_words({"input": file.name, "format": "messages", "out": out, **options})])

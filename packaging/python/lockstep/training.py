@@ -15,8 +15,9 @@ from typing import Any, Literal, TextIO, Union
 from lockstep.errors import LockstepError
 from lockstep.metrics import read_metrics
 from lockstep.process import Path, Process, Value, failure, options_words
+from lockstep.progress import ProgressBar, bar_class
 
-Output = Union[TextIO, None, Literal["stdout"]]
+Output = Union[TextIO, None, Literal["stdout", "progress"]]
 
 
 def _show(output: Any, line: str) -> bool:
@@ -33,9 +34,10 @@ def _show(output: Any, line: str) -> bool:
 class _Reader(threading.Thread):
     """Keeps a run's lines, and the run itself: a run whose name is lost is found by runs()."""
 
-    def __init__(self, owner: Run, output: TextIO | None) -> None:
+    def __init__(self, owner: Run, output: TextIO | ProgressBar | None) -> None:
         super().__init__(name="lockstep", daemon=True)
         self.owner, self._output = owner, output
+        self._bar = output if isinstance(output, ProgressBar) else None
 
     def run(self) -> None:
         process = self.owner._process
@@ -45,13 +47,15 @@ class _Reader(threading.Thread):
                 self.owner._lines.append(line.rstrip("\n"))
                 if self._output is not None and not _show(self._output, line):
                     self._output = None
+        if self._bar is not None:
+            self._bar.close()
         process.has_ended()
 
 
 class Run:
     """A training run that goes on beside Python. It ends when stop() is called, and in any case with Python."""
 
-    def __init__(self, words: Sequence[str], model_file: pathlib.Path, output: TextIO | None, cwd: Path | None,
+    def __init__(self, words: Sequence[str], model_file: pathlib.Path, output: TextIO | ProgressBar | None, cwd: Path | None,
                  env: Mapping[str, str] | None) -> None:
         self.model_file = model_file
         self._words = list(words)
@@ -121,8 +125,11 @@ def runs() -> list[Run]:
     return [thread.owner for thread in threading.enumerate() if isinstance(thread, _Reader) and thread.owner.running]
 
 
-def _stream(output: Output) -> TextIO | None:
-    if output == "stdout":
+def _stream(output: Output, options: Mapping[str, Value]) -> TextIO | ProgressBar | None:
+    bar = bar_class() if output == "progress" else None
+    if bar is not None:
+        return ProgressBar(bar, options)
+    if output in ("stdout", "progress"):
         return sys.stdout
     if output is not None and (isinstance(output, str) or not hasattr(output, "write")):
         raise LockstepError(f"output is {output!r}; give a stream of text as open(FILE, 'w'), or None")
@@ -133,15 +140,16 @@ def launch(data: Value, model_file: Path, *, ranks: int = 1, wait: bool = True, 
            cwd: Path | None = None, env: Mapping[str, str] | None = None, **options: Value) -> Run:
     """Trains: `launch("DATA", "MODEL", ranks=2, num_epochs=8, batchsize=16)`. Options are those of `train --help`.
 
-    With several ranks it is `multiprocessing_train`. The program's lines go to `output`, unless it is None. With
-    `wait=False` the call returns at once, and training goes on beside Python. The same call again continues a run that
-    was stopped. Whatever interrupts the call stops the run in order.
+    With several ranks it is `multiprocessing_train`. The program's lines go to `output`, unless it is None; `"progress"`
+    is a bar of tqdm, or the lines where tqdm is absent. With `wait=False` the call returns at once, and training goes on
+    beside Python. The same call again continues a run that was stopped. Whatever interrupts the call stops the run in
+    order.
     """
     if "mf" in options:
         raise LockstepError("the model's folder is the second argument, model_file; leave mf away")
     start = ["train"] if ranks == 1 else ["multiprocessing_train", "--distributed-world-size", str(ranks)]
     words = start + options_words({"data": data, "model_file": model_file, **options})
-    started = Run(words, (pathlib.Path(cwd or ".") / model_file).absolute(), _stream(output), cwd, env)
+    started = Run(words, (pathlib.Path(cwd or ".") / model_file).absolute(), _stream(output, options), cwd, env)
     try:
         if wait:
             started.wait()
