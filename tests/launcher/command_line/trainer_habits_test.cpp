@@ -251,8 +251,9 @@ TEST_CASE("prepare says where an option of training belongs, and takes a tokeniz
     };
     CHECK(refused({"--num_train_epochs", "3"}) ==
           "--num_train_epochs: no such option; it belongs to training: it is --num-epochs N there");
-    CHECK(refused({"--val_set_size", "3"}).find("`--valid-fraction X`") == std::string::npos);
-    CHECK(refused({"--val_set_size", "3"}).find("--valid-fraction X") != std::string::npos);
+    CHECK(refused({"--val_set_size", "3"}).find("; `--valid-fraction X` holds out a share") !=
+          std::string::npos);
+    CHECK(refused({"--stop_strings", "x"}).find("training") == std::string::npos);
     CHECK(refused({"--max_seq_length", "3"}).find("`lockstep train --truncate N`") !=
           std::string::npos);
     CHECK(refused({"--tokenizer", "models/qwen"})

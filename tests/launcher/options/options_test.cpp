@@ -124,17 +124,13 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"--lora-r", "2", "--lora-alpha", "1e-30"})
               .starts_with("--lora-alpha 1e-30: adapters would count for nothing; give 0.001"));
     CHECK(refusal({"--gradient-clip", "1e-300"}).starts_with("--gradient-clip 1e-300: nothing"));
-    CHECK(refusal({"--gradient-clip", "-1"}).empty());
+    CHECK(refusal({"--gradient-clip", "-1"}) == "accepted");
     for (const char* option : {"--temperature", "--repetition-penalty"})
         for (const char* value : {"0", "-1", "1e-300", "1e30", "1e308"})
             CHECK(refusal({option, value}).starts_with(std::string(option) + ": give more than 0"));
     CHECK(refusal({"--timeout", "1e-30"}).starts_with("--timeout: give more than 0 seconds"));
     CHECK(refusal({"--bucket-mb", "1e-30"}) == "--bucket-mb: '1e-30' is not in [0.001, 4096]");
     CHECK(refusal({"--adafactor-eps", "1e-30,1e30"}).starts_with("--adafactor-eps: '1e-30,1e30'"));
-    CHECK(refusal({"-m", "llama", "--rope-theta", "0"})
-              .starts_with("rotary positions with theta 0 (--rope-theta) and factor 1: theta is"));
-    CHECK(refusal({"-m", "llama", "--norm-epsilon", "1"})
-              .starts_with("a norm's epsilon of 1 (--norm-epsilon): it is above 0 and below 1"));
     CHECK(refusal({"-opt", "lamb"}) ==
           "--optimizer: 'lamb' is not one of sgd|adam|adamw|adafactor|lion");
     CHECK(refusal({"--seed"}) == "--seed: needs a value");
