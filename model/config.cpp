@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config.hpp"
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 
@@ -22,6 +24,15 @@ constexpr std::int64_t max_vocabulary = std::int64_t{1} << 28;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::config, what); }
 
+// Returns the number as a person writes it.
+std::string plain(float value) {
+    constexpr int digits = 6;
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                   std::chars_format::general, digits);
+    return {text.data(), end.ptr};
+}
+
 void at_least_one(const char* option, std::int64_t value) {
     if (value < 1) {
         refuse(std::string(option) + " " + std::to_string(value) + ": give at least 1");
@@ -37,8 +48,7 @@ void at_most(const char* option, std::int64_t value, std::int64_t most) {
 
 void share(const char* option, float value) {
     if (!(value >= 0 && value < 1)) {
-        refuse(std::string(option) + " " + std::to_string(value) +
-               ": give a share from 0 to below 1");
+        refuse(std::string(option) + " " + plain(value) + ": give a share from 0 to below 1");
     }
 }
 
@@ -80,8 +90,8 @@ void validate_heads(const ModelConfig& c) {
 void validate_parts(const ModelConfig& c) {
     validate_heads(c);
     if (!(c.parts.norm_epsilon > 0 && c.parts.norm_epsilon < 1))
-        refuse("a norm's epsilon of " + std::to_string(c.parts.norm_epsilon) +
-               ": it is above 0 and below 1");
+        refuse("a norm's epsilon of " + plain(c.parts.norm_epsilon) +
+               " (--norm-epsilon): it is above 0 and below 1");
     if (c.parts.window < 0) refuse("a window of less than one token");
     at_most("a window of", c.parts.window, std::numeric_limits<std::int32_t>::max());
     if (c.parts.gate == Has::yes && c.relu_dropout > 0)
@@ -91,8 +101,8 @@ void validate_parts(const ModelConfig& c) {
     if (c.positions != Positions::rotary) return;
     const bool scaled = r.scaling != RotaryScaling::none;
     if (!(r.theta > 1) || (scaled && !(r.factor >= 1)))
-        refuse("rotary positions with theta " + std::to_string(r.theta) + " and factor " +
-               std::to_string(r.factor) + ": theta is above 1, a factor at least 1");
+        refuse("rotary positions with theta " + plain(r.theta) + " (--rope-theta) and factor " +
+               plain(r.factor) + ": theta is above 1, a factor at least 1");
     if (r.scaling == RotaryScaling::llama3 && !(r.high_frequency_factor > r.low_frequency_factor))
         refuse("rotary positions whose high_freq_factor is not above their low_freq_factor");
 }
@@ -129,7 +139,7 @@ void validate(const ModelConfig& config) {
     share("--relu-dropout", config.relu_dropout);
     share("--label-smoothing", config.label_smoothing);
     if (!(config.z_loss >= 0 && config.z_loss < 1))
-        refuse("--z-loss " + std::to_string(config.z_loss) +
+        refuse("--z-loss " + plain(config.z_loss) +
                ": give a number from 0 to below 1, such as 1e-4");
     if (config.excluded_token >= config.vocabulary)
         refuse("excluded_token is not in the vocabulary");

@@ -39,10 +39,16 @@ void check_messages(const Line& line, const SourceLine& source_line) {
     std::size_t number = 0;
     for (const Line& message : line["messages"]) {
         ++number;
-        if (message.is_object() && message.contains("role") && message["role"].is_string())
-            continue;
-        throw_bad_text(source_line,
-                       "message " + std::to_string(number) + " has no 'role'" + expected);
+        const std::string which = "message " + std::to_string(number);
+        const bool object = message.is_object();
+        if (!object || !message.contains("role") || !message["role"].is_string())
+            throw_bad_text(source_line, which + " has no 'role'" + expected);
+        if (message.contains("content") &&
+            (message["content"].is_number() || message["content"].is_boolean()))
+            throw_bad_text(source_line, which +
+                                            " has a 'content' that is neither a text nor a list "
+                                            "of parts" +
+                                            expected);
     }
     refuse_nul(line, source_line);
 }

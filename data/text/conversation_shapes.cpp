@@ -41,16 +41,40 @@ const Line& text_member(const Line& object, const char* name, const SourceLine& 
     return *found;
 }
 
-bool has_text(const Line& line, const char* name) {
-    return line.contains(name) && line[name].is_string() &&
-           !line[name].get_ref<const std::string&>().empty();
+// Tells whether a member that may be missing has words. Another value than a text would be lost.
+bool has_text(const Line& line, const char* name, const SourceLine& source_line) {
+    const auto found = line.find(name);
+    if (found == line.end() || found->is_null()) return false;
+    return !text_member(line, name, source_line).get_ref<const std::string&>().empty();
+}
+
+// Gives a turn the names of a message. What else it has, such as a weight, stays.
+Line renamed(const Line& turn, std::string_view role, const Line& content) {
+    Line changed = message(role, content);
+    for (const auto& [name, value] : turn.items())
+        if (name != "from" && name != "value") changed[name] = value;
+    return changed;
+}
+
+// Alpaca's earlier turns. Some files have an empty text or null for none.
+void add_history(const Line& history, const SourceLine& source_line, Line& messages) {
+    if (history.is_null() || history == "") return;
+    if (!history.is_array())
+        throw_bad_text(source_line, "\"history\" is no list of pairs of texts");
+    for (const Line& pair : history) {
+        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
+            throw_bad_text(source_line, "\"history\" has something other than two texts");
+        messages.push_back(message("user", pair[0]));
+        messages.push_back(message("assistant", pair[1]));
+    }
 }
 
 Line of_share_gpt(const Line& line, const SourceLine& source_line) {
     if (!line["conversations"].is_array())
         throw_bad_text(source_line, "\"conversations\" is no list");
     Line messages = Line::array();
-    if (has_text(line, "system")) messages.push_back(message("system", line["system"]));
+    if (has_text(line, "system", source_line))
+        messages.push_back(message("system", line["system"]));
     for (const Line& turn : line["conversations"]) {
         if (turn.is_object() && turn.contains("role") && turn.contains("content")) {
             messages.push_back(turn);
@@ -64,24 +88,18 @@ Line of_share_gpt(const Line& line, const SourceLine& source_line) {
             throw_bad_text(source_line, "a turn \"from\" " + in_quotes(from) +
                                             "; turns are from human, gpt, system, function_call "
                                             "or observation");
-        messages.push_back(message(role, text_member(turn, "value", source_line)));
+        messages.push_back(renamed(turn, role, text_member(turn, "value", source_line)));
     }
     return messages;
 }
 
 Line of_alpaca(const Line& line, const SourceLine& source_line) {
     Line messages = Line::array();
-    if (has_text(line, "system")) messages.push_back(message("system", line["system"]));
-    if (line.contains("history") && line["history"].is_array())
-        for (const Line& pair : line["history"]) {
-            if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() ||
-                !pair[1].is_string())
-                throw_bad_text(source_line, "\"history\" has something other than two texts");
-            messages.push_back(message("user", pair[0]));
-            messages.push_back(message("assistant", pair[1]));
-        }
+    if (has_text(line, "system", source_line))
+        messages.push_back(message("system", line["system"]));
+    if (line.contains("history")) add_history(line["history"], source_line, messages);
     auto asked = text_member(line, "instruction", source_line).get<std::string>();
-    if (has_text(line, "input")) asked += "\n" + line["input"].get<std::string>();
+    if (has_text(line, "input", source_line)) asked += "\n" + line["input"].get<std::string>();
     messages.push_back(message("user", asked));
     messages.push_back(message("assistant", text_member(line, "output", source_line)));
     return messages;

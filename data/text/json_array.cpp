@@ -17,6 +17,7 @@ bool ArrayLines::begins(std::string_view text) noexcept {
 
 void ArrayLines::add(std::string_view text, std::string& lines) {
     for (const char byte : text) {
+        if (!fault_.empty()) return;
         if (place_ == Place::inside)
             add_inside(byte, lines);
         else if (place_ == Place::between)
@@ -34,8 +35,16 @@ void ArrayLines::add_between(char byte, std::string& lines) {
         lines += byte;
         line_is_used_ = false;
     } else if (byte == ']') {
+        if (next_ == Next::element)
+            fault_ = "a comma before the ']' that closes the array; take it out";
         place_ = Place::behind;
-    } else if (!is_space(byte) && byte != ',') {
+    } else if (byte == ',') {
+        if (next_ != Next::comma) fault_ = "a comma without an element before it; take it out";
+        next_ = Next::element;
+    } else if (!is_space(byte)) {
+        if (byte == '{' && next_ == Next::comma)
+            fault_ = "two elements of the array without a comma between them; write one there";
+        next_ = Next::comma;
         if (line_is_used_ && byte == '{') lines += '\n';
         if (byte == '{') {
             place_ = Place::inside;

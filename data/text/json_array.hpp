@@ -17,6 +17,9 @@ public:
 
     // Takes the next part of the text, and appends to `lines`.
     void add(std::string_view text, std::string& lines);
+    // Says what is wrong with the commas between the elements; empty: nothing so far. No text is
+    // taken behind such a place, which is in the last one of the lines.
+    const std::string& fault() const noexcept { return fault_; }
     // Tells whether the array has ended.
     bool closed() const noexcept { return place_ == Place::behind; }
 
@@ -24,6 +27,8 @@ private:
     void add_between(char byte, std::string& lines);
     void add_inside(char byte, std::string& lines);
 
+    enum class Next { first_element, comma, element } next_ = Next::first_element;
+    std::string fault_;
     enum class Place { before, between, inside, behind } place_ = Place::before;
     enum class InText { no, yes, escape } in_text_ = InText::no;
     int depth_ = 0;

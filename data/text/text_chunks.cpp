@@ -96,10 +96,11 @@ void ChunkReader::begin_array() {
 
 void ChunkReader::add_array(std::string_view text) {
     array_->add(text, buffer_);
-    if (state_ != State::at_end || array_->closed()) return;
     const auto lines = std::count(buffer_.begin(), buffer_.end(), '\n');
-    throw_bad_text({&paths_[file_index_], next_line_ + static_cast<std::uint64_t>(lines)},
-                   "the JSON array is not closed by ']'; was the file cut?");
+    const SourceLine last{&paths_[file_index_], next_line_ + static_cast<std::uint64_t>(lines)};
+    if (!array_->fault().empty()) throw_bad_text(last, array_->fault());
+    if (state_ != State::at_end || array_->closed()) return;
+    throw_bad_text(last, "the JSON array is not closed by ']'; was the file cut?");
 }
 
 void ChunkReader::read_until(std::size_t bytes) {

@@ -29,14 +29,14 @@ const nlohmann::json* default_of(const nlohmann::json& templates) {
 
 std::optional<Template> template_of(const HuggingfaceTokenizer& tokenizer) {
     if (const std::string* file = tokenizer.kept_file(template_file))
-        return Template(*file, template_file);
+        return Template(*file, tokenizer.origin_of(template_file));
     const std::string* config = tokenizer.kept_file(config_file);
     if (config == nullptr) return std::nullopt;
     const nlohmann::json json = try_parse_json(*config);
     if (!json.is_object() || !json.contains("chat_template") || json["chat_template"].is_null())
         return std::nullopt;
     const nlohmann::json* found = default_of(json["chat_template"]);
-    const std::string name = std::string(config_file) + ", chat_template";
+    const std::string name = tokenizer.origin_of(config_file) + ", chat_template";
     if (found == nullptr || !found->is_string())
         throw Error(ErrorKind::data, name +
                                          ": is neither a text nor a list with a template of the "

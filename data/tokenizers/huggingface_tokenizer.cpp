@@ -90,14 +90,15 @@ void require_known(const std::string& folder, const TokenizerFile& description,
 }  // namespace
 
 HuggingfaceTokenizer::HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine, Facts facts,
-                                           std::vector<KeptFile> files)
+                                           const std::string& folder)
     : engine_(std::move(engine)),
       special_(std::move(facts.special)),
       text_begin_(added_begin(*engine_, special_)),
       text_end_(added_end(*engine_, special_)),
       reply_begin_(facts.reply_begin),
       model_type_(std::move(facts.model_type)),
-      files_(std::move(files)),
+      files_(files_in(folder)),
+      folder_(folder),
       hash_(hash64(hex(engine_->hash()) + dump_json(to_json(special_)))),
       meaning_(hash64(hex(engine_->meaning()) + dump_json(to_json(without_pad(special_))))) {}
 
@@ -118,6 +119,10 @@ const std::string* HuggingfaceTokenizer::kept_file(std::string_view name) const 
     return nullptr;
 }
 
+std::string HuggingfaceTokenizer::origin_of(std::string_view name) const {
+    return folder_ + "/" + std::string(name);
+}
+
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::string& folder) {
     refuse_broken_links(folder);
     auto engine = open_pretrained_tokenizer(folder);
@@ -126,7 +131,7 @@ std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::load(const std::stri
                 .reply_begin = of_replies.first,
                 .model_type = read_tokenizer_facts(folder).model_type};
     return std::unique_ptr<HuggingfaceTokenizer>(
-        new HuggingfaceTokenizer(std::move(engine), std::move(facts), files_in(folder)));
+        new HuggingfaceTokenizer(std::move(engine), std::move(facts), folder));
 }
 
 std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::open(const std::string& folder,
@@ -139,7 +144,7 @@ std::unique_ptr<HuggingfaceTokenizer> HuggingfaceTokenizer::open(const std::stri
                 .reply_begin = description.reply_begin,
                 .model_type = description.model_type};
     return std::unique_ptr<HuggingfaceTokenizer>(
-        new HuggingfaceTokenizer(std::move(engine), std::move(facts), files_in(folder)));
+        new HuggingfaceTokenizer(std::move(engine), std::move(facts), folder));
 }
 
 // The default keeps words that are spelled like control tokens as text.

@@ -49,6 +49,8 @@ public:
     const PretrainedTokenizer& engine() const noexcept { return *engine_; }
     // Returns the content of one of the kept files; nullptr: there is no such file.
     const std::string* kept_file(std::string_view name) const noexcept;
+    // Returns where a kept file was read, for messages.
+    std::string origin_of(std::string_view name) const;
 
 private:
     struct KeptFile {
@@ -62,7 +64,7 @@ private:
         std::string model_type;
     };
     HuggingfaceTokenizer(std::unique_ptr<PretrainedTokenizer> engine, Facts facts,
-                         std::vector<KeptFile> files);
+                         const std::string& folder);
     static std::vector<KeptFile> files_in(const std::string& folder);
 
     std::unique_ptr<PretrainedTokenizer> engine_;
@@ -70,6 +72,7 @@ private:
     std::optional<std::int32_t> text_begin_, text_end_, reply_begin_;
     std::string model_type_;
     std::vector<KeptFile> files_;
+    std::string folder_;  // of the files
     std::uint64_t hash_, meaning_;
 };
 

@@ -35,9 +35,16 @@ public:
         if (object.at(key).is_array()) return object.wholes(key, ids_);
         return {object.whole<std::int32_t>(key, ids_)};
     }
+    // A list of one is what a list of ends may have become; of several, one would be lost.
     std::optional<std::int32_t> id(const char* key) const {
         const auto found = ids(key);
-        return found.empty() ? std::nullopt : std::optional(found.front());
+        if (found.size() == 1) return found.front();
+        if (!exists_) return std::nullopt;
+        const JsonOrigin origin{path_, "; copy the file again, or write one id there"};
+        const JsonObject object(json_, origin);
+        if (!found.empty() || (object.has(key) && object.at(key).is_array()))
+            object.refuse(key, "one id, but a list of " + std::to_string(found.size()));
+        return std::nullopt;
     }
 
 private:

@@ -104,11 +104,11 @@ void write_file(const std::string& source, const Conversion& conversion,
                 const train::LockWaiting& waiting) {
     refuse_existing(conversion);
     make_parent(conversion.to);
-    const OutputClaim claim("", conversion.to);
-    refuse_existing(conversion);  // another program may have written it meanwhile
     const std::string folder = fs::absolute(conversion.to).lexically_normal().parent_path();
     std::optional<train::FolderLock> lock;
     if (holds_model(folder)) lock.emplace(folder, train::this_process(), waiting);
+    const OutputClaim claim("", conversion.to);  // behind the lock: it removes unfinished files
+    refuse_existing(conversion);                 // another program may have written it meanwhile
     train::StoredTensors stored(weights_in(source));
     LoadedTensors loaded;
     load_weights(stored, loaded);

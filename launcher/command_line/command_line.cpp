@@ -54,6 +54,11 @@ std::string hint_for(std::string hint, const Index& index) {
     if (!index.contains("valid-fraction")) return hint;
     replace_all(hint, "lockstep prepare --", "--");
     replace_all(hint, "`lockstep prepare`", "this program");
+    if (!hint.starts_with("it is -") || hint.find(" here") == std::string::npos) return hint;
+    const std::size_t name = hint.find_first_not_of('-', hint.find('-'));
+    if (index.contains(hint.substr(name, hint.find_first_of(" ,;:", name) - name))) return hint;
+    hint.insert(0, "it belongs to training: ");
+    replace_all(hint, " here", " there");
     return hint;
 }
 

@@ -186,6 +186,10 @@ std::string instead_of_option(std::string_view name) {
 }
 
 std::string instead_of_value(std::string_view option, std::string_view value) {
+    std::error_code unknown;
+    const bool path = value.find('/') != std::string_view::npos ||
+                      std::filesystem::is_directory(std::filesystem::path(value), unknown);
+    if (option == "tokenizer" && path) return "the tokenizer of a model is given by --like FOLDER";
     for (const ValueHabit& habit : value_habits) {
         if (habit.option == option && holds(habit.values, value)) return habit.instead;
     }

@@ -158,29 +158,34 @@ Option& OptionTable::number(const std::string& names, double& target, const std:
 
 namespace {
 
-double number_of_fp32_from_0(const std::string& name, const std::string& word) {
+double number_of_fp32_from_0(const std::string& name, const std::string& word, double largest) {
+    using Fp32 = std::numeric_limits<float>;
     const double number = parse_number(name, word);
     if (number < 0) OptionTable::reject(name, word, "a number of 0 or more");
-    if (number > std::numeric_limits<float>::max())
+    if (number > Fp32::max())
         OptionTable::reject(name, word, "a number of at most 3.4e38, the largest of fp32");
+    if (number > largest)
+        OptionTable::reject(name, word, "a number of at most " + number_word(largest));
+    if (number > 0 && number < Fp32::min())
+        OptionTable::reject(name, word, "0 and less than fp32 holds: give 0, or at least 1.2e-38");
     return number;
 }
 
 }  // namespace
 
 Option& OptionTable::number_from_0(const std::string& names, double& target,
-                                   const std::string& help) {
+                                   const std::string& help, double largest) {
     return add(names, Arity::one, "X", help, number_word(target),
-               [&target, name = first_name(names)](const auto& given) {
-                   target = number_of_fp32_from_0(name, given.front());
+               [&target, largest, name = first_name(names)](const auto& given) {
+                   target = number_of_fp32_from_0(name, given.front(), largest);
                });
 }
 
-Option& OptionTable::number_from_0(const std::string& names, float& target,
-                                   const std::string& help) {
+Option& OptionTable::number_from_0(const std::string& names, float& target, const std::string& help,
+                                   double largest) {
     return add(names, Arity::one, "X", help, number_word(target),
-               [&target, name = first_name(names)](const auto& given) {
-                   target = static_cast<float>(number_of_fp32_from_0(name, given.front()));
+               [&target, largest, name = first_name(names)](const auto& given) {
+                   target = static_cast<float>(number_of_fp32_from_0(name, given.front(), largest));
                });
 }
 
@@ -197,8 +202,9 @@ Option& OptionTable::rate(const std::string& names, float& target, const std::st
     return add(names, Arity::one, "X", help, number_word(target),
                [&target, name = first_name(names)](const auto& given) {
                    const double value = parse_number(name, given.front());
-                   if (value < 0 || value >= 1) reject(name, given.front(), "in [0, 1)");
-                   target = static_cast<float>(value);
+                   const auto used = static_cast<float>(value);
+                   if (value < 0 || used >= 1) reject(name, given.front(), "in [0, 1)");
+                   target = used;
                });
 }
 

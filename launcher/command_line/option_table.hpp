@@ -115,10 +115,13 @@ public:
                    });
     }
     Option& number(const std::string& names, double& target, const std::string& help);
-    // Accepts a number of 0 or more that is also finite in fp32, in which it is used.
-    Option& number_from_0(const std::string& names, double& target, const std::string& help);
-    Option& number_from_0(const std::string& names, float& target, const std::string& help);
-    // Accepts a number in [0, 1).
+    // Accepts 0 and numbers to `largest` that fp32, in which they are used, neither rounds to 0 nor
+    // makes infinite.
+    Option& number_from_0(const std::string& names, double& target, const std::string& help,
+                          double largest = std::numeric_limits<float>::max());
+    Option& number_from_0(const std::string& names, float& target, const std::string& help,
+                          double largest = std::numeric_limits<float>::max());
+    // Accepts a number in [0, 1) whose fp32 value is below 1, too.
     Option& rate(const std::string& names, float& target, const std::string& help);
     // Reads a boolean in ParlAI's forms: --name, --name true, --name=False.
     Option& flag(const std::string& names, bool& target, const std::string& help);

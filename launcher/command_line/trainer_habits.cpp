@@ -18,7 +18,7 @@ constexpr std::array habits{
     OptionHabit{"max-time max-duration stop-time-hours exit-duration-in-mins",
                 "it is --max-train-time SECONDS here"},
     // These options are about folders, checkpoints and output.
-    OptionHabit{"output-dir save-dir out-dir checkpoint-dir ckpt-dir save",
+    OptionHabit{"output-dir checkpointer save-dir out-dir checkpoint-dir ckpt-dir save",
                 "it is -mf DIR here, the model's folder, which holds all that a run writes"},
     OptionHabit{"overwrite-output-dir",
                 "training in an -mf that exists goes on; to begin anew, name another -mf"},
@@ -30,7 +30,7 @@ constexpr std::array habits{
                 "weights alone come by --init-model MODEL and a new -mf; training in an -mf that "
                 "exists goes on with all of its state"},
     OptionHabit{"model-name-or-path model-name config-name config-overrides pretrained "
-                "pretrained-model-name-or-path",
+                "pretrained-model-name-or-path base-model",
                 "a trained model, also a folder of transformers, gives a run its weights by "
                 "--init-model DIR; a new one is described by -m gpt2, --n-layers, --n-heads and "
                 "--embedding-size"},
@@ -50,7 +50,8 @@ constexpr std::array habits{
     OptionHabit{"logging-steps logging-interval log-interval log-freq log-every logging-first-step "
                 "logging-strategy",
                 "it is --log-every-n-steps N here"},
-    OptionHabit{"report-to tensorboard-dir logging-dir tensorboard wandb run-name project "
+    OptionHabit{"report-to tensorboard-dir logging-dir tensorboard wandb wandb-* metric-logger "
+                "run-name project "
                 "tracker-project-name with-tracking track",
                 "leave it out: metrics.jsonl and TensorBoard's events are always in -mf, and "
                 "`lockstep report -mf MODEL` shows them"},
@@ -72,7 +73,11 @@ constexpr std::array habits{
                 "--validation-every-n-epochs N says how often"},
     OptionHabit{"eval-iters max-eval-samples max-eval-batches validation-samples",
                 "it is --validation-max-exs N here, in rows"},
-    OptionHabit{"max-train-samples", "`lockstep prepare` takes all of its --input: shorten that"},
+    OptionHabit{"val-set-size val-size test-size validation-split val-split eval-split-ratio",
+                "`lockstep prepare --valid-fraction X` holds out a share for validation, and "
+                "--valid FILE names a file of its own"},
+    OptionHabit{"max-train-samples max-samples",
+                "`lockstep prepare` takes all of its --input: shorten that"},
     OptionHabit{"per-device-eval-batch-size per-gpu-eval-batch-size eval-batch-size "
                 "batch-size-valid valid-batch-size",
                 "it is --eval-batchsize N here, in rows of a rank"},
@@ -94,24 +99,28 @@ constexpr std::array habits{
     // These options are about data.
     OptionHabit{"dataset-name dataset dataset-config-name dataset-config dataset-dir data-path "
                 "data-dir dataset-path train-data valid-data train-file validation-file test-file "
-                "train-dataset eval-dataset",
+                "train-dataset eval-dataset datasets",
                 "`lockstep prepare --input FILE --valid FILE --out DIR` reads text, and then give "
                 "--data DIR"},
     OptionHabit{"dataset-text-field text-column text-column-name label-names "
                 "remove-unused-columns packing eval-packing streaming preprocessing-num-workers "
                 "dataset-num-proc overwrite-cache validation-split-percentage "
                 "dataset-train-split dataset-test-split line-by-line packing-strategy "
-                "dataset-kwargs",
+                "dataset-kwargs sample-packing eval-sample-packing neat-packing packed "
+                "mask-history dataset-prepared-path tokenized-path dataset-type mix-strategy "
+                "interleave-probs buffer-size",
                 "it is the data's: `lockstep prepare --help` says what is read and how"},
     OptionHabit{"completion-only-loss assistant-only-loss train-on-inputs train-on-prompt "
                 "mask-inputs",
                 "leave it out: of dialogues the replies alone have a loss, of plain text every "
                 "token"},
-    OptionHabit{"padding-free pad-to-multiple-of", "leave it out: batches have no padding"},
+    OptionHabit{"padding-free pad-to-multiple-of pad-to-sequence-len padding",
+                "leave it out: batches have no padding"},
     OptionHabit{"block-size tokens-per-sample seq-length seq-len sequence-length context-length "
-                "max-seq-length max-seq-len model-max-length",
+                "max-seq-length max-seq-len model-max-length sequence-len cutoff-len",
                 "rows of plain text get their length by `lockstep prepare --block-size N`; other "
-                "rows are cut by --truncate N; positions of the model are --n-positions N"},
+                "rows are cut by `lockstep train --truncate N`; positions of the model are "
+                "--n-positions N"},
     OptionHabit{"max-source-length max-prompt-length max-source-positions",
                 "it is --text-truncate N here"},
     OptionHabit{
@@ -119,7 +128,8 @@ constexpr std::array habits{
         "max-target-positions",
         "it is --label-truncate N here; --max-length N limits replies alone"},
     OptionHabit{
-        "tokenizer-name tokenizer-name-or-path tokenizer-type tokenizer-model vocab-file "
+        "tokenizer-name tokenizer-name-or-path tokenizer-path tokenizer-type tokenizer-model "
+        "vocab-file "
         "merge-file use-fast-tokenizer source-lang target-lang",
         "it is the data's: `lockstep prepare` takes a model's own by --like DIR, makes one by "
         "--tokenizer, and takes a dictionary by --dict-file FILE"},
@@ -151,7 +161,7 @@ constexpr std::array habits{
                 "--lr-scheduler-decay 1 and --warmup-updates N"},
     OptionHabit{
         "lr-scheduler-kwargs min-lr lr-decay-iters lr-decay-steps decay-lr end-learning-rate "
-        "lr-end total-num-update lr-decay-samples",
+        "lr-end total-num-update lr-decay-samples cosine-min-lr-ratio lr-quadratic-warmup",
         "linear and cosine of --lr-scheduler fall to 0 at the end of --max-train-steps or "
         "--num-epochs"},
     OptionHabit{"warmup-steps num-warmup-steps lr-warmup-steps lr-warmup-iters warmup-iters "
@@ -162,7 +172,7 @@ constexpr std::array habits{
     OptionHabit{"warmup-init-lr lr-warmup-init",
                 "it is --warmup-rate X here, as a share of --learningrate"},
     OptionHabit{"max-grad-norm clip-norm clip-grad grad-clip gradient-clipping "
-                "gradient-clip-val max-norm",
+                "gradient-clip-val max-norm clip-grad-norm",
                 "it is --gradient-clip X here"},
     OptionHabit{"optim optimizer-type optim-args",
                 "it is --optimizer here: adamw_torch and its kin are adamw; adam, adafactor, lion "
@@ -177,7 +187,25 @@ constexpr std::array habits{
     OptionHabit{"criterion loss-type",
                 "leave it out: the loss is the cross-entropy of tokens, smoothed by "
                 "--label-smoothing X"},
-    OptionHabit{"neftune-noise-alpha weight-decay-end use-liger-kernel use-cpu-initialization "
+    OptionHabit{"rl stage dpo kto orpo grpo rlhf",
+                "leave it out: Lockstep learns from answers; it has no training on preferences or "
+                "rewards"},
+    OptionHabit{"shuffle shuffle-dataset shuffle-merged-datasets",
+                "leave it out: rows come in another order in each epoch, by --seed N"},
+    OptionHabit{"evals-per-epoch",
+                "it is --validation-every-n-epochs X here, as 0.25 for four in an epoch"},
+    OptionHabit{"saves-per-epoch",
+                "give --save-every-n-steps N, or --save-after-valid true with validations"},
+    OptionHabit{"max-steps-per-epoch", "give --max-train-steps N, the updates of the run"},
+    OptionHabit{"special-tokens new-special-tokens resize-vocab eos-token pad-token",
+                "leave it out: the special tokens are those of the model's folder, which "
+                "`lockstep prepare --like DIR` takes"},
+    OptionHabit{"rope-scaling",
+                "leave it out: it is in the config.json of the model that --init-model names"},
+    OptionHabit{"unfrozen-parameters freeze-trainable-layers freeze-* plugins strict "
+                "optimizer-in-bwd eval-table-size plot-loss compute-accuracy model-init-kwargs "
+                "infer-backend neftune-noise-alpha weight-decay-end use-liger-kernel "
+                "use-cpu-initialization "
                 "average-tokens-across-devices include-num-input-tokens-seen",
                 "it is not here: leave it out"},
     OptionHabit{"data-seed full-determinism",
@@ -188,46 +216,58 @@ constexpr std::array habits{
                 "it is --precision bf16 here, which --precision auto takes where the device "
                 "multiplies it"},
     OptionHabit{"mixed-precision amp torch-dtype dtype half fp16-opt-level fp16-backend "
-                "half-precision-backend fp16-full-eval fp32",
+                "half-precision-backend fp16-full-eval fp32 upcast-layernorm",
                 "it is --precision fp32, bf16, fp16 or auto here"},
     OptionHabit{"memory-efficient-fp16", "it is --precision fp16 --fp16-impl mem_efficient here"},
     OptionHabit{"fp16-init-scale fp16-scale-window fp16-scale-tolerance min-loss-scale "
                 "initial-loss-scale loss-scale",
                 "leave it out: the scale of --precision fp16 adapts by itself"},
     OptionHabit{"gradient-checkpointing recompute-activations recompute-granularity "
-                "recompute-method recompute-num-layers activation-checkpointing grad-checkpoint",
+                "recompute-method recompute-num-layers activation-checkpointing grad-checkpoint "
+                "enable-activation-checkpointing",
                 "it is --recompute layer here (ffn, layer:N, auto: less of it)"},
-    OptionHabit{"gradient-checkpointing-kwargs use-cache attn-implementation use-flash-attn "
-                "flash-attn torch-compile torch-compile-* compile jit-mode-eval no-compile",
-                "leave it out: nothing has to be compiled, and attention takes the fastest way; "
-                "--autotune measures more on a GPU"},
+    OptionHabit{
+        "gradient-checkpointing-kwargs use-cache attn-implementation use-flash-attn "
+        "flash-attn flash-attention xformers-attention sdp-attention s2-attention shift-attn "
+        "torch-compile torch-compile-* compile jit-mode-eval no-compile",
+        "leave it out: nothing has to be compiled, and attention takes the fastest way; "
+        "--autotune measures more on a GPU"},
     OptionHabit{"load-in-8bit load-in-4bit use-bnb-nested-quant bnb-* quantization-config "
-                "quantization-bit",
+                "quantization-bit quantization quantization-method qlora",
                 "weights are not quantised; --moments int8 makes the optimizer's state smaller"},
     OptionHabit{"lora-rank lora-dim lora-attn-dim",
                 "it is --lora-r N here, with --init-model FOLDER"},
     OptionHabit{"lora-target-modules lora-target lora-modules-names target-modules lora-layers",
                 "it is --lora-modules NAMES here, with commas between them, or all-linear"},
+    OptionHabit{"lora-target-linear apply-lora-to-mlp lora-attn-modules",
+                "it is --lora-modules all-linear here, or names with commas between them"},
     OptionHabit{"use-rslora", "it is --lora-rs here"},
     OptionHabit{"lora-dropout",
                 "leave it out: what goes into an adapter is not dropped (lora_dropout 0)"},
-    OptionHabit{"adapter adapter-name-or-path lora-path lora-weights peft-model-id peft",
-                "train goes on from PEFT's adapters by --lora DIR; other programs take their "
-                "folder as -mf DIR"},
-    OptionHabit{"use-dora lora-bias lora-modules-to-save modules-to-save init-lora-weights",
+    OptionHabit{
+        "adapter adapter-name-or-path lora-model-dir lora-path lora-weights peft-model-id peft",
+        "train goes on from PEFT's adapters by --lora DIR; other programs take their "
+        "folder as -mf DIR"},
+    OptionHabit{"use-dora lora-bias lora-modules-to-save modules-to-save init-lora-weights "
+                "additional-target apply-lora-to-output pissa-init loraplus-lr-ratio relora-steps "
+                "lora-fan-in-fan-out create-new-adapter",
                 "leave it out: adapters are those of plain LoRA, without biases and other modules"},
     OptionHabit{
-        "use-peft lora use-lora peft-type task-type finetuning-type train-type",
+        "use-peft lora use-lora peft-type task-type lora-task-type finetuning-type train-type",
         "adapters (LoRA) are trained by --lora-r N with --init-model FOLDER; without it all "
         "weights are"},
-    OptionHabit{"merge-and-unload merge-lora merge-adapter",
+    OptionHabit{"save-adapter-weights-only",
+                "leave it out: a run with --lora-r keeps its adapters alone, also in PEFT's form"},
+    OptionHabit{"merge-and-unload merge-lora merge-adapter merge export-dir export-size",
                 "it is `lockstep checkpoint convert RUN OUT --merge` here"},
     OptionHabit{"deepspeed deepspeed-* zero-stage ds-config use-distributed-optimizer",
                 "it is --zero 1, 2 or 3 here, for what ranks share"},
-    OptionHabit{"fsdp fsdp-* use-fsdp fully-shard cpu-offload offload-optimizer offload-param "
-                "offload-optimizer-device offload-param-device",
-                "it is --zero 3 here; --offload optimizer puts a GPU's optimizer into the host's "
-                "memory"},
+    OptionHabit{
+        "fsdp fsdp-* use-fsdp fully-shard activation-offloading enable-activation-offloading "
+        "cpu-offload offload-optimizer offload-param "
+        "offload-optimizer-device offload-param-device",
+        "it is --zero 3 here; --offload optimizer puts a GPU's optimizer into the host's "
+        "memory"},
     OptionHabit{"ddp-* find-unused-parameters",
                 "leave it out: gradients are reduced in buckets (--bucket-mb X) during backward; "
                 "--ddp-backend and --timeout are options here"},
@@ -287,7 +327,8 @@ constexpr std::array habits{
     OptionHabit{"encoder-learned-pos decoder-learned-pos position-embedding-type",
                 "it is --learn-positional-embeddings true here"},
     // These options are about replies.
-    OptionHabit{"max-new-tokens max-gen-len max-generated-tokens max-len max-len-a max-len-b "
+    OptionHabit{"eval-max-new-tokens max-new-tokens max-gen-len max-generated-tokens max-len "
+                "max-len-a max-len-b "
                 "n-predict num-predict generation-max-new-tokens",
                 "it is --max-length N here, the end token counted"},
     OptionHabit{"min-new-tokens min-length min-len", "it is --beam-min-length N here"},
@@ -327,7 +368,7 @@ constexpr std::array habits{
                 "specially"},
     OptionHabit{"system-prompt system",
                 "give --system TEXT to `lockstep interactive`, or a message with the role system"},
-    OptionHabit{"chat-template chat-template-path",
+    OptionHabit{"chat-template chat-template-path template",
                 "it is the model's: chat_template.jinja or tokenizer_config.json in the folder of "
                 "--like (docs/chat.md)"},
     OptionHabit{"input-file prompt-file prompts-file", "it is --input FILE of `lockstep generate`"},

@@ -97,12 +97,9 @@ void tell_of_cut_rows(std::int64_t rows, std::int64_t positions) {
                      "left\n";
 }
 
-// A label that the model excludes, as ParlAI's __start__, has an infinite loss with sound weights.
 void require_finite_loss(const train::ValidationReport& report, const std::string& split,
-                         bool excludes_a_label) {
-    const auto loss = report.metrics.find("loss");
-    if (loss == report.metrics.end() || std::isfinite(loss->second)) return;
-    if (excludes_a_label && std::isinf(loss->second)) return;
+                         const model::ModelConfig& model) {
+    if (has_finite_loss(report, model)) return;
     throw Error(ErrorKind::numeric,
                 "the loss on " + split +
                     " is not finite: the model's weights have diverged; take an earlier "
@@ -191,8 +188,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
             job.communicator->finish();
             job.communicator->leave_together();
         });
-    if (rank_info.rank == 0)
-        require_finite_loss(report, config.split, loaded.config().excluded_token >= 0);
+    if (rank_info.rank == 0) require_finite_loss(report, config.split, loaded.config());
     return code;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/evaluate/evaluator.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "data/loading/eval_loader.hpp"
@@ -101,6 +102,12 @@ void Evaluator::add_batch(const train::Batch& batch, const train::StopFlag& stop
         if (!rows_.log.empty())
             log.add(batch.rows[i], texts_of(batch, i, parts_.tokenizer), reply, metrics);
     }
+}
+
+bool has_finite_loss(const train::ValidationReport& report, const model::ModelConfig& config) {
+    const auto loss = report.metrics.find("loss");
+    if (loss == report.metrics.end() || std::isfinite(loss->second)) return true;
+    return config.excluded_token >= 0 && std::isinf(loss->second);
 }
 
 std::string why_no_replies(const RunConfig& config, const data::Dataset& dataset,

@@ -69,6 +69,10 @@ private:
     double cut_rows_ = 0;  // of all rounds
 };
 
+// Tells whether the loss is a number, or infinite as that of a label that the model excludes, such
+// as ParlAI's __start__. A report without labels has no loss.
+bool has_finite_loss(const train::ValidationReport& report, const model::ModelConfig& config);
+
 // Returns one line that says why a split's evaluation has no replies although they are requested.
 // It is empty otherwise.
 std::string why_no_replies(const RunConfig& config, const data::Dataset& dataset,

@@ -83,9 +83,13 @@ std::string words_of(const nlohmann::json& message) {
 std::vector<std::string> words_of_all(const nlohmann::json& messages, const std::string& where) {
     if (!messages.is_array() || messages.empty())
         refuse(where, R"("messages" is no list, or an empty one)");
-    for (const nlohmann::json& message : messages)
+    for (const nlohmann::json& message : messages) {
         if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
             refuse(where, R"("messages" has one without a "role")");
+        const auto content = message.find("content");
+        if (content != message.end() && (content->is_number() || content->is_boolean()))
+            refuse(where, R"("messages" has a "content" that is neither a text nor a list)");
+    }
     std::vector<std::string> all;
     for (const nlohmann::json& message : messages) {
         std::string words = words_of(message);

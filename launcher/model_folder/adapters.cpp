@@ -125,10 +125,12 @@ model::ModelConfig with_adapters(const model::ModelConfig& model, const ModelSou
         adapted.lora.base = canonical_folder(source.folder);
     } else {
         if (!is_adapter_folder(choice.adapter))
-            refuse_lora("--lora " + choice.adapter + ": is no folder with an " +
-                        adapter_config_file +
-                        " of PEFT and without a config.json; to go on from a run of Lockstep "
-                        "give --init-model its folder");
+            refuse_lora("--lora " + choice.adapter +
+                        (holds_model(choice.adapter)
+                             ? ": is a model or a run; to go on from it, give its folder by "
+                               "--init-model instead"
+                             : ": has no " + std::string(adapter_config_file) +
+                                   "; name a folder of PEFT's adapters"));
         adapted.lora = open_adapter_folder(choice.adapter, source.folder).config.lora;
     }
     model::validate(adapted);

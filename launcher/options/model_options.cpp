@@ -31,9 +31,9 @@ void add_shape(OptionTable& table, RunConfig& config) {
                   "llama and its like: heads of keys and values; divide --n-heads (-1: as many)",
                   -1, max_width);
     table.number_from_0("rope-theta", config.rope_theta,
-                        "llama and its like: base of the rotary positions' wavelengths");
+                        "llama and its like: base of the rotary positions' wavelengths", 1e15);
     table.number_from_0("norm-epsilon", config.norm_epsilon,
-                        "llama and its like: added to the mean square in a norm");
+                        "llama and its like: added to the mean square in a norm", 1);
     table.integer("n-positions", config.n_positions,
                   "longest sequence (-1: the larger truncation, or 1024)", INT64_MIN,
                   max_positions);
@@ -74,7 +74,8 @@ OptionTable model_table(RunConfig& config) {
     table
         .number_from_0("z-loss", m.z_loss,
                        "adds this times the square of log(sum of e^logit) to each label's loss, as "
-                       "PaLM's 1e-4; no metric counts it")
+                       "PaLM's 1e-4; no metric counts it",
+                       1)
         .with(Trait::updates);
     table.rate("label-smoothing", m.label_smoothing, "share of the target spread over all entries")
         .with(Trait::updates);
@@ -89,7 +90,7 @@ OptionTable lora_table(RunConfig& config) {
                   "train the model)",
                   0, 1 << 14);
     table.number_from_0("lora-alpha", lora.alpha,
-                        "adapters count alpha / rank times (0: twice the rank)");
+                        "adapters count alpha / rank times (0: twice the rank)", 1e6);
     table.text("lora-modules", lora.modules, "NAMES",
                "matrices with adapters, by the ends of their names: q_proj,v_proj; or all-linear");
     table.flag("lora-rs", lora.rank_stabilized, "adapters count alpha / sqrt(rank) times");

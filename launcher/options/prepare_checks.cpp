@@ -57,6 +57,10 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
         PrepareRule{kind != TokenizerKind::sentencepiece,
                     {"sentencepiece-model", "sentencepiece-sample"},
                     "--tokenizer sentencepiece"},
+        PrepareRule{kind == TokenizerKind::characters,
+                    {"vocab-size"},
+                    "--tokenizer sentencepiece or bytelevelbpe; --tokenizer char has a token for "
+                    "each character of the text"},
         PrepareRule{kind != TokenizerKind::sentencepiece && !pairs,
                     {"vocab-size"},
                     "--tokenizer sentencepiece or bytelevelbpe"},

@@ -91,6 +91,10 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
         if (task != Task::plan)
             add_others(Task::plan, "it is for `lockstep plan`; leave it out", config, tables);
     }
+    if (task == Task::evaluate || task == Task::display || talks(task))
+        refuse({{"lora", "lora-r", "lora-alpha", "lora-modules", "lora-rs"},
+                "a folder with adapters, of a run or of PEFT, is given by -mf"},
+               tables);
     if (task != Task::evaluate && task != Task::display && !talks(task))
         refuse({{"checkpoint"},
                 "training goes on from the newest one; to begin anew from another, give "

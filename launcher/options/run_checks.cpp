@@ -174,6 +174,36 @@ void check_lora(const RunConfig& config) {
     }
 }
 
+// Adapters with a smaller share in the sums than these would have none.
+void check_alpha(const RunConfig& config) {
+    constexpr double smallest = 1e-3;
+    if (config.lora.alpha > 0 && config.lora.alpha < smallest)
+        config_error("--lora-alpha " + number_word(config.lora.alpha) +
+                     ": adapters would count for nothing; give 0.001 or more, or 0 for twice the "
+                     "rank");
+}
+
+void check_clip(const RunConfig& config) {
+    constexpr double smallest = 1e-30;
+    const double clip = config.train.optimizer.gradient_clip;
+    if (clip > 0 && clip < smallest)
+        config_error("--gradient-clip " + number_word(clip) +
+                     ": nothing would be left of the gradients; give 1e-30 or more, or 0 for no "
+                     "limit");
+}
+
+// What fp32 makes of other numbers divides by 0, or leaves nothing of the differences.
+void check_replies(const model::GenerationOptions& generation) {
+    constexpr double largest = 1000, smallest = 1e-6;
+    const auto between = [](const char* option, double value, const char* rest) {
+        if (!(value >= smallest && value <= largest))
+            config_error("--" + std::string(option) + rest);
+    };
+    between("temperature", generation.temperature, ": give more than 0: from 0.000001 to 1000");
+    between("repetition-penalty", generation.repetition_penalty,
+            ": give more than 0, from 0.000001 to 1000; 1 changes nothing");
+}
+
 void check_device(const RunConfig& config) {
     const bool fp16 = config.precision == PrecisionChoice::fp16;
     if (config.fp16 && config.given.contains("precision") && !fp16)
@@ -211,7 +241,8 @@ void check_talk(const RunConfig& config) {
 void check_launch(const RunConfig& config) {
     if (config.verbose && config.quiet)
         config_error("--verbose contradicts --quiet; leave one out");
-    if (config.timeout_s == 0) config_error("--timeout: give more than 0 seconds");
+    if (config.timeout_s < 0.001)
+        config_error("--timeout: give more than 0 seconds: 0.001 or more");
     if (config.master_port > 65535) config_error("--master-port: ports go from 1 to 65535");
     if (config.world_size == 0) config_error("--distributed-world-size: give 1 or more");
 }
@@ -226,6 +257,8 @@ void check_options(Task task, const RunConfig& config) {
     check_memory(config);
     check_family(config);
     check_lora(config);
+    check_alpha(config);
+    check_clip(config);
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
         check_budget(config);
@@ -240,13 +273,11 @@ void check_options(Task task, const RunConfig& config) {
         talks(task) || task == Task::display || (task == Task::evaluate && !config.skip_generation);
     if (replies) check_generation(config);
     check_unread(task, config);
-    if (config.generation.temperature <= 0) config_error("--temperature: give more than 0");
+    check_replies(config.generation);
     // A score is divided by a power of at most some thousand tokens, which must be a number.
     constexpr double largest_exponent = 20;
     if (std::abs(config.generation.beam_length_penalty) > largest_exponent)
         config_error("--beam-length-penalty: give at least -20 and at most 20");
-    if (config.generation.repetition_penalty <= 0)
-        config_error("--repetition-penalty: give more than 0; 1 changes nothing");
     if (config.generation.min_p < 0 || config.generation.min_p > 1)
         config_error("--min-p: give at least 0 and at most 1");
     if (config.generation.topp <= 0 || config.generation.topp > 1) {

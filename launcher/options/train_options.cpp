@@ -34,9 +34,10 @@ void read_adafactor_eps(const std::string& word, train::OptimizerOptions& o) {
         OptionTable::reject("adafactor-eps", word, "two numbers, as 1e-30,1e-3");
     o.adafactor_eps1 = parse_number("adafactor-eps", word.substr(0, comma));
     o.adafactor_eps2 = parse_number("adafactor-eps", word.substr(comma + 1));
-    if (o.adafactor_eps1 < 1e-37 || o.adafactor_eps2 < 0)
-        OptionTable::reject("adafactor-eps", word,
-                            "two numbers, of at least 1e-37 and of at least 0");
+    const bool fits = o.adafactor_eps1 >= 1e-37 && o.adafactor_eps1 <= 1 && o.adafactor_eps2 >= 0 &&
+                      o.adafactor_eps2 <= 1;
+    if (!fits)
+        OptionTable::reject("adafactor-eps", word, "two numbers, of 1e-37 to 1 and of 0 to 1");
 }
 
 std::vector<std::string> metrics() {
@@ -98,16 +99,17 @@ OptionTable optimizer_table(RunConfig& config) {
              pair_word(o.beta1, train::beta2_of(o)),
              [&o](const auto& given) { read_betas(given.front(), o); })
         .with(Trait::updates);
-    table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw").with(Trait::updates);
+    table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw", 1)
+        .with(Trait::updates);
     table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)")
         .with(Trait::updates);
     table.choice<train::Moments>("moments", o.moments,
                                  {{"fp32", train::Moments::fp32}, {"int8", train::Moments::int8}},
                                  "what adam and adamw keep their moments in. int8: 2.03 bytes a "
                                  "parameter instead of 8");
-    table.number_from_0("momentum,mom", o.momentum, "of sgd").with(Trait::updates);
+    table.number_from_0("momentum,mom", o.momentum, "of sgd", 1).with(Trait::updates);
     table.flag("nesterov", o.nesterov, "sgd's momentum is Nesterov's").with(Trait::updates);
-    table.number_from_0("weight-decay,wdecay", o.weight_decay, "not on biases and norms")
+    table.number_from_0("weight-decay,wdecay", o.weight_decay, "not on biases and norms", 1000)
         .with(Trait::updates);
     add_adafactor(table, config);
     table.choice<Fp16Kind>("fp16-impl", config.gpu.fp16,
@@ -140,7 +142,7 @@ void add_warmup(OptionTable& table, RunConfig& config) {
         .in_place_of({"warmup-updates"});
     table
         .number_from_0("warmup-rate", s.warmup_rate,
-                       "first learning rate, as a share of the highest")
+                       "first learning rate, as a share of the highest", 1)
         .with(Trait::updates);
 }
 
@@ -170,7 +172,7 @@ OptionTable schedule_table(RunConfig& config) {
         .with(Trait::updates);
     table
         .number_from_0("lr-scheduler-decay", s.lr_scheduler_decay,
-                       "factor of fixed and reduceonplateau")
+                       "factor of fixed and reduceonplateau", 1)
         .with(Trait::updates);
     table
         .integer("lr-scheduler-patience", s.lr_scheduler_patience,
@@ -299,8 +301,8 @@ OptionTable reducer_table(RunConfig& config) {
     table.add("bucket-mb", Arity::one, "X", "size of a gradient bucket",
               number_word(static_cast<double>(r.bucket_bytes) / 0x1p20), [&r](const auto& given) {
                   const double mb = parse_number("bucket-mb", given.front());
-                  if (mb <= 0 || mb > 4096) {
-                      OptionTable::reject("bucket-mb", given.front(), "in (0, 4096]");
+                  if (mb < 0.001 || mb > 4096) {
+                      OptionTable::reject("bucket-mb", given.front(), "in [0.001, 4096]");
                   }
                   r.bucket_bytes = static_cast<std::size_t>(mb * 0x1p20);
                   r.first_bucket_bytes = std::min(r.first_bucket_bytes, r.bucket_bytes);

@@ -9,7 +9,7 @@
 
 #include "launcher/command_line/spelling.hpp"
 #include "launcher/processes/program_names.hpp"
-#include "launcher/programs/parlai_programs.hpp"
+#include "launcher/programs/foreign_programs.hpp"
 #include "launcher/version.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
@@ -66,7 +66,7 @@ const Program* find_program(std::string_view word) {
 }
 
 std::string advice_on_program(const std::string& name) {
-    std::string instead = instead_of_parlai_program(name);
+    std::string instead = instead_of_program(name);
     if (!instead.empty()) return instead;
     std::vector<std::string> words;
     std::string names;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/text/escaped_bytes.hpp"
+#include "launcher/evaluate/evaluator.hpp"
 #include "launcher/evaluate/final_evaluation.hpp"
 #include "launcher/evaluate/set_evaluators.hpp"
 #include "launcher/memory/gpu_memory_check.hpp"
@@ -348,7 +349,7 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     train::Trainer trainer(
         options_,
         {*engine_, *job_.communicator, trace_, *source_, events, saves, evaluator_.get(), stop,
-         progress_, traffic(), plan_.schedule_end.updates},
+         progress_, traffic(), plan_.schedule_end.updates, [this] { return is_sound(); }},
         resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();
@@ -362,6 +363,23 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
         tell_checkpoint(trainer.state().step, continuing);
     else
         evaluate_weights(trainer.state_for_readers(), stop, observers.entry(), saves);
+}
+
+// Looks at a row for each rank: weights that have diverged spoil every row.
+bool TrainingSession::is_sound() {
+    RunConfig config = config_;
+    config.skip_generation = true;
+    const EvaluatorParts own = evaluator_parts();
+    const EvaluatorParts parts{config,           own.model_config, own.model,   own.tokenizer,
+                               own.communicator, own.lanes,        own.on_batch};
+    const bool held_out = !plan_.validation.sets.empty();
+    EvaluatedRows rows;
+    rows.split = held_out ? data::format::valid_split : data::format::train_split;
+    rows.max_examples = job_.rank_info.size;
+    const train::StopFlag none{};
+    const auto report =
+        Evaluator(parts, (held_out ? plan_.validation : plan_.data).first(), rows).evaluate(none);
+    return !report || has_finite_loss(*report, plan_.model);
 }
 
 void TrainingSession::evaluate_weights(const train::TrainerState& state,

@@ -57,6 +57,7 @@ private:
     void tell_checkpoint(std::int64_t step, const std::string& continuing) const;
     void train(const train::StopFlag& stop, const std::string& continuing);
     EvaluatorParts evaluator_parts();
+    bool is_sound();
     void evaluate_weights(const train::TrainerState& state, const train::StopFlag& stop,
                           train::TrainingObserver& observer, MetricsFirst& metrics);
 

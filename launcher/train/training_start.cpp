@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "launcher/command_line/option_table.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/foreign_files.hpp"
 #include "launcher/model_folder/free_rates.hpp"
 #include "launcher/model_folder/model_files.hpp"
@@ -48,8 +49,9 @@ namespace {
 using Json = nlohmann::json;
 
 // The run replaces these files in the model folder one by one.
-constexpr std::array<std::string_view, 4> model_files{"model.safetensors", "config.json",
-                                                      train::own_description_file, "report.json"};
+constexpr std::array<std::string_view, 7> model_files{
+    "model.safetensors", "config.json",       train::own_description_file, "report.json",
+    "metrics.jsonl",     adapter_config_file, adapter_weights_file};
 
 std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& launch, const train::StopFlag& stop,
                                                Log& log) {

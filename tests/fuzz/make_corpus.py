@@ -73,6 +73,33 @@ MODEL = {'model': 'transformer/generator', 'variant': 'aiayn', 'activation': 're
          'embeddings_scale': 'sqrt_dim', 'vocabulary_size': 1004, 'embedding_size': 32, 'ffn_size': 64, 'n_heads': 2,
          'n_encoder_layers': 1, 'n_decoder_layers': 2, 'n_positions': 128, 'dropout': 0.1, 'attention_dropout': 0.0,
          'relu_dropout': 0.0, 'label_smoothing': 0.0, 'dictionary_hash': '0123456789abcdef'}
+DECODER = {'hidden_size': 64, 'intermediate_size': 96, 'num_hidden_layers': 2, 'num_attention_heads': 4,
+           'num_key_value_heads': 2, 'head_dim': 16, 'hidden_act': 'silu', 'max_position_embeddings': 512, 'rms_norm_eps': 1e-5,
+           'tie_word_embeddings': True, 'vocab_size': 1000, 'attention_bias': False, 'attention_dropout': 0.0, 'use_cache': True,
+           'bos_token_id': 1, 'eos_token_id': [2, 3], 'torch_dtype': 'bfloat16', 'transformers_version': '4.45.0'}
+HUGGINGFACE = {
+    'llama': {**DECODER, 'architectures': ['LlamaForCausalLM'], 'model_type': 'llama', 'mlp_bias': False, 'rope_theta': 500000.0,
+              'rope_scaling': {'rope_type': 'llama3', 'factor': 32.0, 'high_freq_factor': 4.0, 'low_freq_factor': 1.0,
+                               'original_max_position_embeddings': 128}},
+    'qwen': {**DECODER, 'architectures': ['Qwen3ForCausalLM'], 'model_type': 'qwen3', 'dtype': 'float32', 'sliding_window': None,
+             'use_sliding_window': False, 'max_window_layers': 2,
+             'rope_parameters': {'rope_type': 'yarn', 'rope_theta': 1e6, 'factor': 4.0, 'original_max_position_embeddings': 128}},
+    'mistral': {**DECODER, 'architectures': ['MistralForCausalLM'], 'model_type': 'mistral', 'sliding_window': 128},
+    'gpt2': {'architectures': ['GPT2LMHeadModel'], 'model_type': 'gpt2', 'n_embd': 64, 'n_head': 4, 'n_layer': 2, 'n_inner': None,
+             'n_positions': 128, 'n_ctx': 128, 'activation_function': 'gelu_new', 'attn_pdrop': 0.1, 'embd_pdrop': 0.1,
+             'resid_pdrop': 0.1, 'layer_norm_epsilon': 1e-5, 'vocab_size': 1000, 'bos_token_id': 5, 'eos_token_id': 5},
+    'bart': {'architectures': ['BartForConditionalGeneration'], 'model_type': 'bart', 'activation_function': 'gelu', 'd_model': 64,
+             'encoder_layers': 2, 'decoder_layers': 2, 'encoder_attention_heads': 4, 'decoder_attention_heads': 4,
+             'encoder_ffn_dim': 96, 'decoder_ffn_dim': 96, 'max_position_embeddings': 128, 'dropout': 0.1, 'vocab_size': 1000,
+             'is_encoder_decoder': True, 'decoder_start_token_id': 2, 'forced_bos_token_id': 0, 'forced_eos_token_id': 2,
+             'scale_embedding': False, 'bos_token_id': 0, 'eos_token_id': 2, 'pad_token_id': 1}}
+PEFT = {'peft_type': 'LORA', 'task_type': 'CAUSAL_LM', 'base_model_name_or_path': 'models/base', 'bias': 'none', 'r': 8,
+        'lora_alpha': 16, 'lora_dropout': 0.05, 'use_rslora': False, 'use_dora': False, 'fan_in_fan_out': False,
+        'inference_mode': True, 'init_lora_weights': True, 'modules_to_save': None, 'rank_pattern': {}, 'alpha_pattern': {},
+        'layers_to_transform': None, 'layers_pattern': None, 'revision': None}
+ADAPTERS = {'llama': {**PEFT, 'target_modules': ['q_proj', 'v_proj', 'mlp.down_proj']},
+            'gpt2': {**PEFT, 'target_modules': ['c_attn'], 'fan_in_fan_out': True, 'lora_alpha': 2.5, 'use_rslora': True},
+            'all': {**PEFT, 'target_modules': 'all-linear'}}
 DATASET = {'format_version': 1, 'kind': 'dialogue', 'tokenizer': 're', 'vocabulary': 1004,
            'dictionary_hash': '0123456789abcdef', 'rows_per_block': 64,
            'splits': [{'name': 'train', 'rows': 5, 'source_tokens': 20, 'target_tokens': 10, 'longest_source': 7,
@@ -173,6 +200,10 @@ def corpus():
     yield 'config_file', 'train', CONFIG.encode()
     yield 'config_file', 'long-name', b'ta\xe8\x81' * 1000 + b' = 1\n'
     yield 'config_file', 'prepare', b'format = jsonl\ninput = a b\nout = D\nshards = 4\ndict-lower = true\n'
+    for name, adapters in ADAPTERS.items():
+        yield 'adapter_config_json', name, pretty(adapters)
+    for name, config in HUGGINGFACE.items():
+        yield 'huggingface_config_json', name, pretty(config)
     yield 'config_json', 'generator', pretty(MODEL)
     yield 'config_json', 'gpt2', pretty({**MODEL, 'model': 'gpt2', 'positions': 'learned', 'activation': 'gelu_tanh',
                                          'variant': 'prelayernorm', 'embeddings_scale': 'none', 'excluded_token': 5})

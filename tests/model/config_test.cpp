@@ -78,6 +78,24 @@ TEST_CASE("config.json gives the same config back") {
     CHECK(model::config_from_json(model::to_json(gpt2), "config.json") == gpt2);
 }
 
+TEST_CASE("numbers that make no sense are told as a person writes them") {
+    auto config = small();
+    config.kind = model::Kind::llama;
+    model::apply_fixed(config);
+    config.parts.rotary.theta = 0;
+    CHECK(
+        refusal(config).starts_with("rotary positions with theta 0 (--rope-theta) and factor 1:"));
+    config.parts.rotary.theta = 10000;
+    config.parts.norm_epsilon = 1e30F;
+    CHECK(refusal(config).starts_with("a norm's epsilon of 1e+30 (--norm-epsilon): it is above"));
+    config = small();
+    config.z_loss = 1;
+    CHECK(refusal(config).starts_with("--z-loss 1: give a number from 0 to below 1"));
+    config.z_loss = 0;
+    config.dropout = -1e-30F;
+    CHECK(refusal(config).starts_with("--dropout -1e-30: give a share from 0 to below 1"));
+}
+
 TEST_CASE("a damaged config.json is refused by its name and the member's") {
     const auto refused = [](const std::string& from, const std::string& to) -> std::string {
         std::string text = model::to_json(small());

@@ -71,6 +71,7 @@ ExitReason Trainer::run() {
     for (;;) {
         if (const auto reason = decide()) {
             if (*reason != ExitReason::stop_requested) {
+                require_sound_weights();
                 validate_at_the_end();
                 state_.ended = describe(*reason, state_);
             }
@@ -262,6 +263,18 @@ void Trainer::throw_not_finite(const std::string& how, const StepResult& result)
                                         std::to_string(result.step.state.step + 1) + " (" + where +
                                         "): lower --learningrate, lengthen --warmup-updates or set "
                                         "--gradient-clip");
+}
+
+// A step tells of the weights before it only, so that no step has looked at the last ones.
+void Trainer::require_sound_weights() {
+    if (!parts_.weights_are_sound) return;
+    const comm::PhaseScope phase(parts_.progress, comm::Phase::validation);
+    parts_.engine.finish_weights();
+    if (parts_.weights_are_sound()) return;
+    throw Error(ErrorKind::numeric,
+                "the loss is not finite with the weights of step " + std::to_string(state_.step) +
+                    ", the last one, which are not saved: lower --learningrate, lengthen "
+                    "--warmup-updates or set --gradient-clip");
 }
 
 std::optional<ExitReason> Trainer::decide() {

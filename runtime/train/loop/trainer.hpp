@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "runtime/batch/step_source.hpp"
@@ -33,6 +34,9 @@ struct TrainerParts {
     comm::RankProgress* progress = nullptr;  // null: no watchdog
     StepTraffic sent = {};                   // by this rank, in every step
     std::int64_t run_updates = -1;           // of the whole run; <= 0: its options tell them
+    // Tells whether the weights give a finite loss. It is asked before the last checkpoint of a run
+    // that ends, on every rank, and has the same answer on each. Empty: it is not asked.
+    std::function<bool()> weights_are_sound = {};
 };
 
 // Runs the training loop of one rank. Every rank runs its own trainer with the same options and
@@ -50,7 +54,7 @@ public:
             const std::optional<TrainerState>& resume = std::nullopt);
 
     // Trains until a limit, the validations or a request ends the run, then saves the latest
-    // checkpoint.
+    // checkpoint. Weights that have diverged are not saved; kind numeric is thrown.
     ExitReason run();
 
     const TrainerState& state() const noexcept { return state_; }
@@ -83,6 +87,7 @@ private:
     bool decision_due();
     bool save_due(std::int64_t updates) const noexcept;
     std::optional<ExitReason> validate();
+    void require_sound_weights();
     void validate_at_the_end();
     std::optional<ValidationReport> evaluate();
     TrainerState state_to_save() const;

@@ -146,6 +146,13 @@ TEST_CASE("a JSON array is read as lines that keep their numbers") {
     CHECK(lines_of("[{}]", TextFormat::text) == "[{}]");
     CHECK(lines_of("[\n{}\n,\n") ==
           "a.json:4: the JSON array is not closed by ']'; was the file cut?");
+    CHECK(lines_of("[{},\n{},\n]") ==
+          "a.json:3: a comma before the ']' that closes the array; take it out");
+    CHECK(lines_of("[{},\n\n,{}]") ==
+          "a.json:3: a comma without an element before it; take it out");
+    CHECK(lines_of("[,{}]") == "a.json:1: a comma without an element before it; take it out");
+    CHECK(lines_of("[{}\n{}]") ==
+          "a.json:2: two elements of the array without a comma between them; write one there");
     std::string many = "[", wanted;
     for (int i = 0; i < 60'000; ++i) {
         const std::string one = "{\"number\": " + std::to_string(i * 7919) + "}";

@@ -119,6 +119,11 @@ TEST_CASE("chat messages: other programs' forms of conversations are read and to
     CHECK(share.turns == "[ 1:s-> 1:a->b 1:c->d");
     CHECK(share.warnings.find("ShareGPT's \"conversations\" are read as messages") !=
           std::string::npos);
+    // A turn that has a weight keeps it.
+    CHECK(read(R"({"conversations": [{"from": "human", "value": "a"},)"
+               R"({"from": "gpt", "value": "b", "weight": 0}, {"from": "human", "value": "c"},)"
+               R"({"from": "gpt", "value": "d"}]})")
+              .turns == "[ 1:a-> 1:b-> 1:c->d");
     const Read alpaca =
         read(R"({"instruction": "a", "input": "b", "output": "c", "history": [["x", "y"]]})"
              "\n"
@@ -140,6 +145,19 @@ TEST_CASE("chat messages: wrong parts of other forms are told with file and line
     CHECK(told(R"({"instruction": 1, "output": "a"})") == "f:1: no text as \"instruction\"");
     CHECK(told(R"({"instruction": "a", "output": "b", "history": [["x"]]})")
               .starts_with("f:1: \"history\" has something other than two texts"));
+    CHECK(told(R"({"instruction": "a", "output": "b", "history": "z"})") ==
+          "f:1: \"history\" is no list of pairs of texts");
+    CHECK(told(R"({"instruction": "a", "output": "b", "history": ""})") == "[ 1:a->b");
+    CHECK(told(R"({"instruction": "a", "output": "b", "history": null, "input": null})") ==
+          "[ 1:a->b");
+    for (const std::string value : {"1", "[]", "{}", "true"}) {
+        CAPTURE(value);
+        const std::string alpaca = R"({"instruction": "a", "output": "b", )", end = value + "}";
+        CHECK(told((alpaca + R"("input": )" + end).c_str()) == "f:1: no text as \"input\"");
+        CHECK(told((alpaca + R"("system": )" + end).c_str()) == "f:1: no text as \"system\"");
+        CHECK(told((R"({"conversations": [], "system": )" + end).c_str()) ==
+              "f:1: no text as \"system\"");
+    }
     CHECK(told(R"({"prompt": "a", "completion": ["b"]})")
               .starts_with("f:1: \"prompt\" and \"completion\" are neither"));
 }

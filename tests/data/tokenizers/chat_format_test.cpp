@@ -111,8 +111,16 @@ struct Folder {
             }
             return out;
         } catch (const Error& error) {
-            return error.what();
+            return without_folder(error.what());
         }
+    }
+
+    // Messages about a template name its file with its folder.
+    std::string without_folder(std::string what) const {
+        const std::string folder = scratch / "t/";
+        if (const std::size_t at = what.find(folder); at != std::string::npos)
+            what.erase(at, folder.size());
+        return what;
     }
 
     static std::string conversation(const EncodedChunk& chunk, const EncodedRow& row) {
@@ -196,6 +204,11 @@ TEST_CASE("a template that cannot teach is refused with file and line of the dat
     CHECK(Folder().rows(R"({"messages": [{"content": "a"}]})") ==
           "f:1: message 1 has no 'role'; a line is {\"messages\": [{\"role\": \"user\", "
           "\"content\": \"...\"}, {\"role\": \"assistant\", ...}]}");
+    for (const char* content : {"1", "true"})
+        CHECK(Folder()
+                  .rows(R"({"messages": [{"role": "user", "content": )" + std::string(content) +
+                        "}]}")
+                  .starts_with("f:1: message 1 has a 'content' that is neither a text nor a list"));
     CHECK(Folder().rows(talk({{"user", "a"}}) + "{").starts_with("f:2: not JSON"));
     CHECK(Folder()
               .rows(R"({"messages": [{"role": "user", "content": "a\u0000"}]})")
@@ -321,10 +334,19 @@ TEST_CASE("chat_template.jinja comes before tokenizer_config.json, and of severa
     write_text(folder.scratch / "t/tokenizer_config.json",
                R"({"eos_token": "<e>", "chat_template": [{"name": "tools", "template": "t"}]})");
     folder.tokenizer = open_tokenizer(folder.scratch / "t");
-    CHECK_THROWS_WITH_AS(ChatFormat::of(*folder.tokenizer),
-                         "tokenizer_config.json, chat_template: is neither a text nor a list with "
-                         "a template of the name \"default\"",
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        ChatFormat::of(*folder.tokenizer),
+        (folder.scratch / "t/tokenizer_config.json, chat_template: is neither a text nor a list "
+                          "with a template of the name \"default\"")
+            .c_str(),
+        Error);
+    write_text(folder.scratch / "t/chat_template.jinja", "a\n{% for %}");
+    folder.tokenizer = open_tokenizer(folder.scratch / "t");
+    CHECK_THROWS_WITH_AS(
+        ChatFormat::of(*folder.tokenizer),
+        (folder.scratch / "t/chat_template.jinja:2: expected a name, but there is '%}'").c_str(),
+        Error);
+    std::filesystem::remove(folder.scratch / "t/chat_template.jinja");
     write_text(folder.scratch / "t/tokenizer_config.json", R"({"eos_token": "<e>"})");
     folder.tokenizer = open_tokenizer(folder.scratch / "t");
     CHECK(!ChatFormat::of(*folder.tokenizer));

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "launcher/command_line/command_line.hpp"
 #include "launcher/options/prepare_options.hpp"
 #include "launcher/options/run_command.hpp"
 #include "runtime/core/error.hpp"
@@ -149,6 +150,22 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"use-peft", "--lora-r N"},
         {"use-rslora", "--lora-rs"},
         {"adapter-name-or-path", "--lora DIR"},
+        {"val-set-size", "--valid-fraction X"},
+        {"val-size", "--valid-fraction X"},
+        {"base-model", "--init-model DIR"},
+        {"sequence-len", "--truncate N"},
+        {"cutoff-len", "--truncate N"},
+        {"sample-packing", "`lockstep prepare --help`"},
+        {"lora-target-linear", "--lora-modules all-linear"},
+        {"evals-per-epoch", "--validation-every-n-epochs X"},
+        {"flash-attention", "leave it out"},
+        {"enable-activation-checkpointing", "--recompute layer"},
+        {"clip-grad-norm", "--gradient-clip X"},
+        {"export-dir", "checkpoint convert RUN OUT --merge"},
+        {"max-steps-per-epoch", "--max-train-steps N"},
+        {"stage", "no training on preferences"},
+        {"wandb-watch", "leave it out"},
+        {"datasets", "lockstep prepare"},
         {"merge-and-unload", "checkpoint convert RUN OUT --merge"},
         {"num-processes", "--distributed-world-size N"},
         {"mixed-precision", "--precision"},
@@ -220,4 +237,35 @@ TEST_CASE("other trainers' words for values are answered") {
     CHECK(refusal("train",
                   {"--lr-scheduler", "fixed", "--lr-scheduler-decay", "1", "--warmup-updates", "9"})
               .empty());
+}
+
+TEST_CASE("prepare says where an option of training belongs, and takes a tokenizer by --like") {
+    const auto refused = [](const Words& words) -> std::string {
+        PrepareConfig config;
+        try {
+            parse_command_line(words, {prepare_table(config), tokenizer_table(config)});
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    CHECK(refused({"--num_train_epochs", "3"}) ==
+          "--num_train_epochs: no such option; it belongs to training: it is --num-epochs N there");
+    CHECK(refused({"--val_set_size", "3"}).find("; `--valid-fraction X` holds out a share") !=
+          std::string::npos);
+    CHECK(refused({"--stop_strings", "x"}).find("training") == std::string::npos);
+    CHECK(refused({"--max_seq_length", "3"}).find("`lockstep train --truncate N`") !=
+          std::string::npos);
+    CHECK(refused({"--tokenizer", "models/qwen"})
+              .ends_with("; the tokenizer of a model is given by --like FOLDER"));
+    CHECK(refused({"--tokenizer", "."}).ends_with("is given by --like FOLDER"));
+}
+
+TEST_CASE("programs that use a model take adapters by -mf") {
+    for (const char* program : {"generate", "interactive"})
+        for (const char* option : {"--lora", "--lora-r"})
+            CHECK(refusal(program, {option, "1"}) ==
+                  std::string(option) +
+                      ": not an option here; a folder with adapters, of a run or of PEFT, is given "
+                      "by -mf");
 }

@@ -110,6 +110,27 @@ TEST_CASE("wrong values name the option and what is allowed") {
               std::string(option) + ": '-1' is not a number of 0 or more");
     CHECK(refusal({"-lr", "1e308"}) ==
           "--learningrate: '1e308' is not a number of at most 3.4e38, the largest of fp32");
+    CHECK(
+        refusal({"-lr", "1e-300"}) ==
+        "--learningrate: '1e-300' is not 0 and less than fp32 holds: give 0, or at least 1.2e-38");
+    CHECK(refusal({"--dropout", "0.99999999999"}) == "--dropout: '0.99999999999' is not in [0, 1)");
+    const std::vector<std::vector<std::string>> too_large{
+        {"--momentum", "1"},           {"--adam-eps", "1"},        {"--warmup-rate", "1"},
+        {"--lr-scheduler-decay", "1"}, {"--weight-decay", "1000"}, {"--rope-theta", "1e+15"},
+        {"--norm-epsilon", "1"},       {"--z-loss", "1"},          {"--lora-alpha", "1e+06"}};
+    for (const auto& option : too_large)
+        CHECK(refusal({option[0], "1e30"}) ==
+              option[0] + ": '1e30' is not a number of at most " + option[1]);
+    CHECK(refusal({"--lora-r", "2", "--lora-alpha", "1e-30"})
+              .starts_with("--lora-alpha 1e-30: adapters would count for nothing; give 0.001"));
+    CHECK(refusal({"--gradient-clip", "1e-300"}).starts_with("--gradient-clip 1e-300: nothing"));
+    CHECK(refusal({"--gradient-clip", "-1"}) == "accepted");
+    for (const char* option : {"--temperature", "--repetition-penalty"})
+        for (const char* value : {"0", "-1", "1e-300", "1e30", "1e308"})
+            CHECK(refusal({option, value}).starts_with(std::string(option) + ": give more than 0"));
+    CHECK(refusal({"--timeout", "1e-30"}).starts_with("--timeout: give more than 0 seconds"));
+    CHECK(refusal({"--bucket-mb", "1e-30"}) == "--bucket-mb: '1e-30' is not in [0.001, 4096]");
+    CHECK(refusal({"--adafactor-eps", "1e-30,1e30"}).starts_with("--adafactor-eps: '1e-30,1e30'"));
     CHECK(refusal({"-opt", "lamb"}) ==
           "--optimizer: 'lamb' is not one of sgd|adam|adamw|adafactor|lion");
     CHECK(refusal({"--seed"}) == "--seed: needs a value");

@@ -235,15 +235,22 @@ TEST_CASE("a run of adapters is merged, made of a checkpoint and gone on from") 
     const std::string more = " --data " + data + steps + "-bs 2 ";
     ran("lockstep train --init-model " + gpt2 + " --lora-r 3 --lora-alpha 5 --lora-rs" +
         " --lora-modules c_attn,mlp.c_proj -mf " + run + more + "--max-train-steps 3");
+    // What a merge that was killed has left goes.
+    const std::string killed = scratch / "merged.tmp-0123456789abcdef";
+    write_text(killed + "/model.safetensors", "half");
     ran("lockstep checkpoint convert " + run + " " + (scratch / "merged") + " --merge");
+    CHECK(!std::filesystem::exists(killed));
     ran("lockstep checkpoint convert " + run + " " + (scratch / "copy"));
     CHECK(loss_of(scratch / "merged", data) == doctest::Approx(loss_of(run, data)).epsilon(1e-5));
     CHECK(loss_of(scratch / "copy", data) == loss_of(run, data));
     CHECK(read_text(scratch / "copy/adapter_model.safetensors") ==
           read_text(run + "/adapter_model.safetensors"));
     // Another run begins with these adapters.
-    const std::string next = scratch / "next";
+    const std::string next = scratch / "next",
+                      left = next + "/adapter_config.json.tmp-0123456789abcdef";
+    write_text(left, "{");
     ran("lockstep train --init-model " + run + " -mf " + next + more + "--max-train-steps 1");
+    CHECK(!std::filesystem::exists(left));
     CHECK(json::parse(read_text(next + "/config.json")).at("lora") ==
           json::parse(read_text(run + "/config.json")).at("lora"));
     CHECK(loss_of(next, data) < loss_of(run, data));

@@ -149,6 +149,20 @@ TEST_CASE("replies begin with the token that the settings of generation force") 
             CHECK(reply.at("reply").get<std::string>().starts_with(piece));
 }
 
+TEST_CASE("a list of tokens in the place of one is refused with its file and name") {
+    for (const json& ids : {json{1, 2}, json::array()}) {
+        const ScratchFolder scratch;
+        const std::string bart =
+            make_bart(scratch, {{"eos_token_id", 319}, {"forced_bos_token_id", ids}});
+        write_text(scratch / "talks.jsonl", "{}");
+        const std::string told = "\"forced_bos_token_id\" is not one id, but a list of " +
+                                 std::to_string(ids.size()) + "; copy the file again";
+        refused_line("lockstep prepare --format messages --like " + bart + " --out " +
+                         (scratch / "data") + " --input " + (scratch / "talks.jsonl"),
+                     {"/generation_config.json: is damaged: ", told.c_str()});
+    }
+}
+
 TEST_CASE("ranks that share a BART write the same bits as ranks that do not") {
     const ScratchFolder scratch;
     const std::string bart = make_bart(scratch), data = prepare_talks(scratch, bart);

@@ -494,7 +494,7 @@ TEST_CASE("a chat template writes the rows, and travels with the data and the mo
                          R"({"role": "assistant", "content": "y"}]})" + "\n");
     refused("lockstep prepare --format messages --input " + rows + " --like " + like + " --out " +
                 (scratch / "none"),
-            {"rows.jsonl:2: message 2: chat_template.jinja:1: No tool"});
+            {"rows.jsonl:2: message 2: ", (like + "/chat_template.jinja:1: No tool").c_str()});
 }
 
 namespace {
@@ -622,7 +622,7 @@ TEST_CASE("generate and interactive talk through the chat template") {
     const auto bad =
         run_line("lockstep generate -mf " + model + " --input " + (scratch / "bad.jsonl"));
     CHECK(bad.code != 0);
-    CHECK(contains(bad.err, "bad.jsonl:1: chat_template.jinja:1: No tool"));
+    CHECK(contains(bad.err, "bad.jsonl:1: " + model + "/chat_template.jinja:1: No tool"));
     refused("lockstep interactive -mf " + folder + " --system Be",
             {"--system", "has no chat template"});
     const auto none =

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <regex>
 
-#include "launcher/programs/parlai_programs.hpp"
+#include "launcher/programs/foreign_programs.hpp"
 #include "launcher/programs/programs.hpp"
 #include "tests/support/run_program.hpp"
 
@@ -94,13 +94,30 @@ TEST_CASE("ParlAI's other programs are refused by what to do instead") {
                              "verify_data"}) {
         CAPTURE(name);
         CHECK(refusal_of(name) ==
-              std::string(name) + ": no such program; " + instead_of_parlai_program(name) + "\n");
-        CHECK_FALSE(instead_of_parlai_program(name).empty());
+              std::string(name) + ": no such program; " + instead_of_program(name) + "\n");
+        CHECK_FALSE(instead_of_program(name).empty());
         CHECK(name_of(name).empty());
     }
     CHECK(refusal_of("interactive_web") ==
           "interactive_web: no such program; talk to a model in the terminal: lockstep interactive "
           "-mf MODEL\n");
+}
+
+TEST_CASE("programs of other tools for fine-tuning name ours, or say that there is none") {
+    const auto says = [](const std::string& name, const std::string& words) {
+        const std::string said = refusal_of(name);
+        CHECK_MESSAGE(said.find(words) != std::string::npos, said);
+        CHECK(said.find("lockstep has prepare") == std::string::npos);
+    };
+    says("merge", "lockstep checkpoint convert RUN OUT --merge");
+    says("chat", "lockstep interactive -mf MODEL");
+    for (const char* name : {"sft", "finetune", "lora"}) says(name, "--init-model FOLDER");
+    says("serve", "Lockstep has no server");
+    says("export", "--to transformers");
+    says("quantize", "does not quantize");
+    says("dpo", "no training on preferences");
+    says("infer", "lockstep generate -mf MODEL");
+    says("evaluate", "lockstep eval -mf MODEL");
 }
 
 TEST_CASE("a mistyped program names the one that was meant, another word all of them") {

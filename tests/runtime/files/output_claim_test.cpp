@@ -4,9 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "runtime/core/error.hpp"
+#include "runtime/files/durable_files.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -43,4 +45,35 @@ TEST_CASE("a path without a folder, an empty one and a device need no claim") {
         const OutputClaim first("--out", path);
         CHECK_NOTHROW(OutputClaim("--out", path));
     }
+}
+
+TEST_CASE("a claim removes what a killed program left of this output, and nothing else") {
+    namespace fs = std::filesystem;
+    const tests::ScratchFolder folder;
+    const std::string random = ".tmp-0123456789abcdef";
+    fs::create_directories(folder / ("out" + random + "/checkpoints"));
+    std::ofstream(folder / ("out.tmp-00000000000000ff")) << "left";
+    const std::set<std::string> kept{"out.tmp-2", "out.tmp-0123456789abcdeg", "out.old",
+                                     "out2" + random};
+    for (const std::string& name : kept) std::ofstream(folder / name) << "kept";
+    { const OutputClaim claim("--out", folder / "out/"); }
+    CHECK(folder.names() == kept);
+    fs::create_directory(folder / ("out" + random));
+    fs::create_directory_symlink(folder / "out2", folder / "out");
+    { const OutputClaim claim("--out", folder / "out"); }
+    CHECK_FALSE(fs::exists(folder / ("out" + random)));
+}
+
+TEST_CASE("a claim gives an older folder its name back, which a killed program was replacing") {
+    namespace fs = std::filesystem;
+    const tests::ScratchFolder folder;
+    const std::string temporary = folder / "out.tmp-0123456789abcdef";
+    fs::create_directory(temporary);
+    fs::create_directories(name_aside(temporary) + "/older");
+    { const OutputClaim claim("", folder / "out"); }
+    CHECK(folder.names() == std::set<std::string>{"out"});
+    CHECK(fs::exists(folder / "out/older"));
+    fs::create_directory(name_aside(temporary));
+    { const OutputClaim claim("", folder / "out"); }
+    CHECK(folder.names() == std::set<std::string>{"out"});
 }

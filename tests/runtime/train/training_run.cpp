@@ -156,7 +156,18 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
     std::optional<train::TrainerState> resume;
     if (setup.resume) resume = setup.resume->state;
     train::Trainer trainer(setup.options,
-                           {trained, communicator, trace, source, witness, witness, &witness, stop},
+                           {trained,
+                            communicator,
+                            trace,
+                            source,
+                            witness,
+                            witness,
+                            &witness,
+                            stop,
+                            nullptr,
+                            {},
+                            -1,
+                            setup.weights_are_sound},
                            resume);
     run.reason = trainer.run();
     run.state = trainer.state();

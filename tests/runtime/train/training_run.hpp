@@ -65,6 +65,7 @@ struct RunSetup {
     std::function<double(std::size_t)> validation_loss;
     // Tells whether the n-th validation is abandoned. If empty, none is.
     std::function<bool(std::size_t)> abandons;
+    std::function<bool()> weights_are_sound;  // TrainerParts::weights_are_sound
 };
 
 // Rethrows the error of a rank.

@@ -130,6 +130,32 @@ TEST_CASE("gradients that are never finite end the run and name the parameter") 
                          Error);
 }
 
+TEST_CASE("weights that have diverged in the last step are not saved, and end the run") {
+    auto setup = two_ranks();
+    setup.options.save_every_n_steps = 5;
+    std::int64_t saved = 0;
+    setup.check_saves = [&saved](const RankRun& so_far) {
+        if (!so_far.saves.empty()) saved = so_far.saves.back().state.step;
+    };
+    setup.world = 1;
+    setup.weights_are_sound = [] { return false; };
+    CHECK_THROWS_WITH_AS(run_training(setup),
+                         doctest::Contains("the loss is not finite with the weights of step 12, "
+                                           "the last one, which are not saved"),
+                         Error);
+    CHECK(saved == 10);
+    int asked = 0;
+    setup.weights_are_sound = [&asked] { return ++asked > 0; };
+    CHECK(last_latest(run_training(setup)[0]).state.step == 12);
+    CHECK(asked == 1);
+    // A run that is asked to stop goes on later, and its next step tells.
+    setup.on_step = [](const train::StepReport& report, tests::RankHandle handle) {
+        if (report.step == 5) handle.stop = true;
+    };
+    CHECK(run_training(setup)[0].reason == ExitReason::stop_requested);
+    CHECK(asked == 1);
+}
+
 TEST_CASE("the parameter is that of the step named, also where a later step was queued before") {
     auto setup = spoiled(two_ranks(), [](std::uint64_t step) { return step >= 3 && step < 13; });
     setup.rows = 600;
