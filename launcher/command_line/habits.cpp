@@ -52,7 +52,9 @@ constexpr std::array option_habits{
                 "it is --config FILE here, of lines `name = value`; --dump-config writes them"},
     OptionHabit{"tensorboard-log tblog tensorboard-logdir tblogdir",
                 "leave it out: TensorBoard's events are always written, into -mf"},
-    OptionHabit{"wandb-log wblog wandb-name wandb-project wandb-entity wandb-log-model clearml-log "
+    OptionHabit{"wandb-name wandb-project wandb-entity wandb-log-model",
+                "it is set by wandb's own variables: WANDB_NAME, WANDB_PROJECT, WANDB_ENTITY"},
+    OptionHabit{"clearml-log "
                 "clearmllog clearml-project-name clearmlproject clearml-task-name clearmltask",
                 "leave it out: metrics.jsonl and TensorBoard's events are in -mf, and `lockstep "
                 "report -mf MODEL` shows them"},

@@ -48,7 +48,7 @@ std::vector<Rule> rules_of(Task task) {
     if (talks(task)) return {{{"allow-shared-gpu"}, "one process computes here; leave it out"}};
     if (task == Task::ladder)
         return {{{"max-restarts", "rank", "local-rank", "master-addr", "master-port", "backend",
-                  "interface", "secret-file"},
+                  "interface", "secret-file", "wandb-log", "mlflow", "comet"},
                  "the ladder's runs are of this machine; leave it out"}};
     return {};
 }

@@ -90,6 +90,11 @@ struct CountedAnew {
 // Tells what kind of options a continued run is given with other values than before.
 enum class ChangedOptions { none, limits, others };
 
+// The trackers that get the metrics of a run.
+struct Trackers {
+    bool wandb = false, mlflow = false, comet = false;
+};
+
 // Holds all options of a training, evaluation or generation program. The initial values here are
 // the options' defaults.
 struct RunConfig {
@@ -98,6 +103,7 @@ struct RunConfig {
     bool stochastic_weights = false;        // weights are the sizes of the data sets
     bool aggregate_micro = false;           // averages of several data sets' metrics
     std::string model_file, init_model, split = "valid", trace_file, log_file;
+    Trackers trackers;
     std::string checkpoint;  // whose weights evaluate or reply; empty: the best
     DeviceChoice device = DeviceChoice::automatic;
     GpuConfig gpu;

@@ -183,6 +183,19 @@ OptionTable schedule_table(RunConfig& config) {
     return table;
 }
 
+namespace {
+
+void add_trackers(OptionTable& table, Trackers& trackers) {
+    table
+        .flag("wandb-log,wblog", trackers.wandb,
+              "send the metrics to Weights & Biases, by Python's package lockstep")
+        .with(Trait::launch);
+    table.flag("mlflow", trackers.mlflow, "send them to MLflow").with(Trait::launch);
+    table.flag("comet", trackers.comet, "send them to Comet").with(Trait::launch);
+}
+
+}  // namespace
+
 OptionTable length_table(RunConfig& config) {
     train::TrainOptions& t = config.train;
     OptionTable table("Length of the run");
@@ -200,6 +213,7 @@ OptionTable length_table(RunConfig& config) {
     table.integer("log-every-n-steps,lstep", t.log_every_n_steps, "updates between log lines", 1);
     table.number("log-every-n-secs,ltim", t.log_every_n_secs,
                  "seconds between log lines (-1: off)");
+    add_trackers(table, config.trackers);
     table.number(
         "save-every-n-secs,stim", t.save_every_n_secs,
         "seconds between checkpoints (-1: off); a stop (Ctrl-C, TERM) and the end save one, too");

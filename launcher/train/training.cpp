@@ -24,6 +24,7 @@
 #include "launcher/text/terminal.hpp"
 #include "launcher/train/continuing_command.hpp"
 #include "launcher/train/log_folder.hpp"
+#include "launcher/train/tracker_process.hpp"
 #include "launcher/train/training_session.hpp"
 #include "launcher/train/training_start.hpp"
 #include "launcher/watch/rank_wait.hpp"
@@ -166,7 +167,9 @@ int train_together(const TrainingCommand& command, const RunConfig& launch, Laun
                        [&](comm::RankProgress* progress) {
                            job.start_up.ended("watch");
                            TrainingSession session(config, start->plan, job, log, progress);
+                           TrackerProcess trackers(config, job.rank_info.rank);
                            session.run(stop.requested(), continuing);
+                           trackers.finish();
                        });
 }
 

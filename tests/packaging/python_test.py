@@ -170,6 +170,48 @@ class Package(unittest.TestCase):
             run.wait()
         self.assertNotIn(run, lockstep.runs())
 
+    def trackers(self, **options):
+        """Trains with --wandb-log and a stand-in for wandb; returns what the run printed and what wandb was told."""
+        fakes = self.folder / f"fakes-{len(options)}-{len(list(self.folder.iterdir()))}"
+        fakes.mkdir()
+        told = fakes / "told"
+        (fakes / "wandb.py").write_text(
+            "import os, signal\n"
+            f"def tell(*words): print(*words, file=open({str(told)!r}, 'a'), flush=True)\n"
+            "def Settings(**_): pass\n"
+            "class Run:\n id, url, offline = 'a1', 'u', False\n config = type('C', (), {'update': lambda *a, **k: None})()\n"
+            " def define_metric(self, *a, **k): pass\n"
+            " def log(self, values):\n  tell('log', values['step'])\n"
+            "  if os.environ.get('FAKE_KILL'): os.kill(os.getpid(), signal.SIGKILL)\n"
+            " def finish(self): tell('finish')\n"
+            "def init(id, **options): tell('init', id); return Run()\n")
+        env = {"PYTHONPATH": f"{fakes}:{ROOT / 'packaging/python'}", **options.pop("env", {})}
+        output = io.StringIO()
+        lockstep.launch(self.folder / "data", fakes / "model", wandb_log=True, max_train_steps=3, output=output,
+                        env=env, **{**SMALL, **options})
+        return output.getvalue(), told.read_text().split("\n")[:-1] if told.exists() else []
+
+    def test_a_tracker_gets_every_line_of_rank_0(self):
+        for ranks in (1, 2):
+            shown, told = self.trackers(ranks=ranks)
+            self.assertEqual(told, ["init None", "log 1", "log 2", "log 3", "finish"], shown)
+            self.assertIn("track: wandb has this run as a1 (u)", shown)
+
+    def test_a_tracker_that_is_killed_ends_no_training(self):
+        shown, told = self.trackers(env={"FAKE_KILL": "1"})
+        self.assertIn("training ended", shown)
+        self.assertEqual(told[:1], ["init None"])
+        self.assertRegex(shown, r"warning: signal 9 has ended what sends metrics to trackers; this sends the rest: \S*python3? "
+                                r"-m lockstep.track \S+/model --wandb --once\n")
+        self.assertEqual(shown.count("warning"), 1, shown)
+
+    def test_trackers_that_cannot_be_started_end_no_training(self):
+        for python, line in (("/nowhere/python", "warning: /nowhere/python cannot be started to send metrics to trackers: No such"),
+                             (sys.executable, "track: this Python has no package comet_ml")):
+            shown, _ = self.trackers(env={"LOCKSTEP_PYTHON": python}, **({} if line[0] == "w" else {"comet": True}))
+            self.assertIn("training ended", shown)
+            self.assertEqual(shown.count(line), 1, shown)
+
     def test_a_failure_in_a_block_is_raised(self):
         with self.assertRaisesRegex(lockstep.LockstepError, "nothing ends this run"):
             with lockstep.launch(self.folder / "data", self.folder / "none", wait=False, output=None) as run:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/comm/environment/address_text.hpp"
+#include "runtime/comm/environment/other_launchers.hpp"
 #include "runtime/comm/environment/slurm_variables.hpp"
 #include "runtime/comm/environment/variables.hpp"
 #include "runtime/core/error.hpp"
@@ -126,14 +127,6 @@ RankInfo from_pmix(const Variables& variables) {
     return rank_info;
 }
 
-// The mpirun of MPICH, Intel MPI and MVAPICH sets other variables than Open MPI's. Returns the one
-// that tells of several ranks; null: none does.
-const char* size_of_other_mpi(const Variables& variables) {
-    for (const char* name : {"PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
-        if (variables.number(name).value_or(1) > 1 && !in_slurm_step(variables)) return name;
-    return nullptr;
-}
-
 // Half of torchrun's variables are often left over in a shell.
 void refuse_half(const Variables& variables) {
     for (const char* name : {"WORLD_SIZE", "LOCAL_RANK"}) {
@@ -173,11 +166,7 @@ RankInfo from_environment(const Variables& variables, const RankFlags& flags) {
     if (variables.has("RANK")) return from_torchrun(variables, flags);
     if (variables.has("OMPI_COMM_WORLD_RANK")) return from_open_mpi(variables);
     if (variables.has("PMIX_RANK")) return from_pmix(variables);
-    if (const char* size = size_of_other_mpi(variables))
-        refuse_environment("another MPI's mpirun started this (" + std::string(size) +
-                           " is set): use Open MPI's mpirun, srun, or "
-                           "torchrun; one of " +
-                           *variables.find(size) + " separate runs is not what was meant");
+    refuse_other_launchers(variables);
     if (in_slurm_step(variables)) return rank_info_from_slurm(variables);
     if (in_slurm_job_without_step(variables))
         refuse_environment(

@@ -244,7 +244,8 @@ TEST_CASE("ParlAI's habits are told what to type here") {
     CHECK(answer("build_dict", {"-tok", "bpe"}).find("give bytelevelbpe") != std::string::npos);
     CHECK(to_train({"-histsz", "2"}).find("`lockstep prepare`") != std::string::npos);
     CHECK(to_train({"--tensorboard_log", "true"}).find("always written") != std::string::npos);
-    CHECK(to_train({"-wblog", "true"}).find("lockstep report") != std::string::npos);
+    CHECK(to_train({"-wblog", "true"}).empty());
+    CHECK(to_train({"--wandb-name", "n"}).find("WANDB_NAME") != std::string::npos);
     CHECK(answer("eval", {"--save-world-logs", "true"}).find("--world-logs FILE") !=
           std::string::npos);
     CHECK(to_train({"--init-opt", "f"}).find("--config FILE") != std::string::npos);

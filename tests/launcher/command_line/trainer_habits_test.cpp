@@ -130,7 +130,7 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"do-eval", "`lockstep eval`"},
         {"load-best-model-at-end", "leave it out"},
         {"metric-for-best-model", "--validation-metric NAME"},
-        {"report-to", "leave it out"},
+        {"report-to", "--wandb-log"},
         {"optim", "--optimizer"},
         {"torch-compile", "leave it out"},
         {"torch-compile-backend", "leave it out"},

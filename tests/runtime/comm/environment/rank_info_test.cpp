@@ -146,6 +146,87 @@ TEST_CASE("the first source that answers says where a rank is") {
     }
 }
 
+// What launchers set for rank 1 of 2 on two hosts, by their own documents; what a rank's place does
+// not follow from is left out. The script or the container starts distributed_train itself.
+TEST_CASE("the variables of launchers that people have") {
+    const Environment env_url = {
+        {"MASTER_ADDR", "job-0"}, {"MASTER_PORT", "23456"}, {"WORLD_SIZE", "2"}, {"RANK", "1"}};
+    const Environment open_mpi_1 = {{"OMPI_COMM_WORLD_RANK", "1"},
+                                    {"OMPI_COMM_WORLD_SIZE", "2"},
+                                    {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+                                    {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}};
+    const Environment volcano = {
+        {"VC_TASK_INDEX", "1"}, {"VK_TASK_INDEX", "1"}, {"VC_WORKER_NUM", "1"}};
+    const Environment ray =
+        env_url + Environment{{"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "1"}, {"NODE_RANK", "1"}};
+    const Environment sagemaker = {{"SM_HOSTS", "[\"algo-1\",\"algo-2\"]"},
+                                   {"SM_CURRENT_HOST", "algo-2"},
+                                   {"SM_NUM_GPUS", "1"}};
+    const Environment lsf = {{"LSB_JOBID", "7"}, {"LSB_DJOB_NUMPROC", "2"}};
+    const Environment jsrun = lsf + Environment{{"JSM_NAMESPACE_RANK", "1"},
+                                                {"JSM_NAMESPACE_SIZE", "2"},
+                                                {"JSM_NAMESPACE_LOCAL_RANK", "0"}};
+    const Environment pbs = {{"PBS_JOBID", "7.pbs"}, {"PBS_NODEFILE", "/var/spool/pbs/aux/7.pbs"}};
+    const Environment flux = {{"FLUX_TASK_RANK", "1"},
+                              {"FLUX_JOB_SIZE", "2"},
+                              {"FLUX_TASK_LOCAL_ID", "0"},
+                              {"PMI_RANK", "1"},
+                              {"PMI_SIZE", "2"}};
+    const std::vector<Found> found = {
+        {"Kubeflow's PyTorchJob", env_url, {}, RankSource::torchrun, 1, 2, 0, 1, "job-0"},
+        {"Kubeflow's MPIJob", open_mpi_1, {}, RankSource::mpi, 1, 2, 0, 1, ""},
+        {"Volcano with its plugin pytorch",
+         volcano + env_url,
+         {},
+         RankSource::torchrun,
+         1,
+         2,
+         0,
+         1,
+         "job-0"},
+        {"Ray's TorchTrainer", ray, {}, RankSource::torchrun, 1, 2, 0, 1, "job-0"},
+        {"SageMaker with torch_distributed",
+         sagemaker + ray,
+         {},
+         RankSource::torchrun,
+         1,
+         2,
+         0,
+         1,
+         "job-0"},
+        {"jsrun with Spectrum MPI", jsrun + open_mpi_1, {}, RankSource::mpi, 1, 2, 0, 1, ""},
+        {"mpirun in a job of LSF", lsf + open_mpi_1, {}, RankSource::mpi, 1, 2, 0, 1, ""},
+        {"mpirun in a job of PBS", pbs + open_mpi_1, {}, RankSource::mpi, 1, 2, 0, 1, ""},
+        {"a job of PBS, one process", pbs, {}, RankSource::alone, 0, 1, 0, 1, ""},
+        {"Flux with Open MPI", flux + open_mpi_1, {}, RankSource::mpi, 1, 2, 0, 1, ""},
+    };
+    for (const auto& c : found) {
+        CAPTURE(c.what);
+        const RankInfo rank_info = find_rank_info(c.environment, c.flags);
+        CHECK(rank_info.source == c.source);
+        CHECK(rank_info.rank == c.rank);
+        CHECK(rank_info.size == c.size);
+        CHECK(rank_info.master_addr == c.master_addr);
+    }
+    const std::vector<Refused> refused = {
+        {"jsrun", jsrun, {}, "--rank $JSM_NAMESPACE_RANK --world-size $JSM_NAMESPACE_SIZE"},
+        {"flux run", flux, {}, "--local-rank $FLUX_TASK_LOCAL_ID --master-addr HOST"},
+        {"SageMaker", sagemaker, {}, "distributed_launch --nnodes 2 --node-rank K"},
+        {"Kubeflow's Trainer",
+         {{"PET_NNODES", "2"}, {"PET_NPROC_PER_NODE", "1"}, {"PET_NODE_RANK", "1"}},
+         {},
+         "type distributed_launch before the command"},
+        {"HPE's mpiexec", pbs + Environment{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, {}, "PMI_SIZE"},
+    };
+    for (const auto& c : refused) {
+        CAPTURE(c.what);
+        CHECK_THROWS_WITH_AS(find_rank_info(c.environment, c.flags),
+                             doctest::Contains(c.named.c_str()), Error);
+    }
+    CHECK(find_rank_info({{"SM_HOSTS", "[\"algo-1\"]"}, {"PET_NNODES", "1"}}, {}).source ==
+          RankSource::alone);
+}
+
 TEST_CASE("missing pieces and contradictions are refused by name") {
     const std::vector<Refused> cases = {
         {"a job, no step", {{"SLURM_JOB_ID", "7"}}, {}, "srun"},
