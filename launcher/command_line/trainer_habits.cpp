@@ -50,9 +50,11 @@ constexpr std::array habits{
     OptionHabit{"logging-steps logging-interval log-interval log-freq log-every logging-first-step "
                 "logging-strategy",
                 "it is --log-every-n-steps N here"},
-    OptionHabit{"report-to wandb wandb-* metric-logger with-tracking track",
+    OptionHabit{"report-to wandb metric-logger with-tracking track",
                 "it is --wandb-log, --mlflow or --comet here; TensorBoard's events are always in "
                 "-mf"},
+    OptionHabit{"wandb-*",
+                "leave it out: under --wandb-log wandb reads its own variables, as WANDB_PROJECT"},
     OptionHabit{"tensorboard-dir logging-dir tensorboard run-name project tracker-project-name",
                 "leave it out: metrics.jsonl and TensorBoard's events are always in -mf, and "
                 "`lockstep report -mf MODEL` shows them"},
