@@ -316,11 +316,14 @@ TEST_CASE("a config.json that is written is read as the same model, in both gene
     windowed["sliding_window"] = 128;
     windowed["max_window_layers"] = 0;
     const json gpt2 = parse_json(R"({"model_type": "gpt2", "n_inner": 1000, "attn_pdrop": 0.3})");
-    for (const json& one : {llama(), qwen3(), mistral(), linear, yarn, windowed, gpt2}) {
+    const json small = parse_json(R"({"model_type": "blenderbot-small", "encoder_ffn_dim": 96,
+        "decoder_ffn_dim": 96, "scale_embedding": true, "activation_function": "relu"})");
+    for (const json& one :
+         {llama(), qwen3(), mistral(), linear, yarn, windowed, gpt2, bart(), blenderbot(), small}) {
         CAPTURE(one.dump());
         const model::ModelConfig config = model::config_from_huggingface(text_of(one), "x");
-        const std::string text =
-            model::config_for_huggingface(config, "bfloat16", "", {1, std::nullopt, {2, 3}});
+        const std::string text = model::config_for_huggingface(config, "bfloat16", "",
+                                                               {1, std::nullopt, {2, 3}, {}, {}});
         model::ModelConfig again = model::config_from_huggingface(text, "y");
         // Sizes that transformers' classes calculate are told.
         again.parts.kv_heads = config.parts.kv_heads;
@@ -330,6 +333,7 @@ TEST_CASE("a config.json that is written is read as the same model, in both gene
         CHECK(written.at("eos_token_id") == json{2, 3});
         CHECK(written.at("bos_token_id") == 1);
         CHECK(written.at("torch_dtype") == "bfloat16");
+        CHECK(written.contains("decoder_start_token_id") == model::has_encoder(config));
         for (const char* key : {"rope_parameters", "rope_scaling"}) {
             json before = written;
             if (!before.contains("rope_theta")) continue;
@@ -353,4 +357,22 @@ TEST_CASE("a config.json that came in stays but for what the run has otherwise")
         config.attention_dropout = 0.1F;
         CHECK(written("bfloat16") == with(one, "attention_dropout", 0.1));
     }
+}
+
+TEST_CASE("a config.json of an encoder-decoder has its class with a head, and tokens of labels") {
+    const model::ModelConfig config = read(bart());
+    const auto written = [&](const json& before, const model::HuggingfaceTokens& tokens) {
+        const std::string text = before.is_null() ? "" : dump_json(before);
+        return parse_json(model::config_for_huggingface(config, "float32", text, tokens));
+    };
+    const json head = json::array({"BartForConditionalGeneration"});
+    CHECK(written(bart(), {}) == with(bart(), "architectures", head));
+    const json made = written(nullptr, {0, std::nullopt, {2}, 7, 5});
+    CHECK(made.at("architectures") == head);
+    // transformers cannot shift labels without a token that fills them up.
+    CHECK(made.at("pad_token_id") == 2);
+    CHECK(made.at("decoder_start_token_id") == 7);
+    CHECK(made.at("forced_bos_token_id") == 5);
+    CHECK(made.at("forced_eos_token_id") == 2);
+    CHECK(!written(nullptr, {0, 1, {2}, 2, {}}).contains("forced_bos_token_id"));
 }

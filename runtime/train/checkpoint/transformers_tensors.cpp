@@ -65,8 +65,12 @@ private:
 }  // namespace
 
 NamesOf names_of(const std::vector<TensorInfo>& tensors) noexcept {
-    for (const TensorInfo& tensor : tensors)
-        if (const NamesOf names = names_of(tensor.name); names != NamesOf::lockstep) return names;
+    const auto any = [&](auto is) { return std::ranges::any_of(tensors, is, &TensorInfo::name); };
+    for (const TensorInfo& tensor : tensors) {
+        const NamesOf names = names_of(tensor.name);
+        if (names == NamesOf::lockstep) continue;
+        return names == NamesOf::bart && any(is_norm_of_blenderbot) ? NamesOf::blenderbot : names;
+    }
     return NamesOf::lockstep;
 }
 
