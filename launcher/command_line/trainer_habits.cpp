@@ -209,8 +209,6 @@ constexpr std::array habits{
     OptionHabit{"lora-target-modules lora-target lora-modules-names target-modules lora-layers",
                 "it is --lora-modules NAMES here, with commas between them, or all-linear"},
     OptionHabit{"use-rslora", "it is --lora-rs here"},
-    OptionHabit{"lora-dropout",
-                "leave it out: what goes into an adapter is not dropped (lora_dropout 0)"},
     OptionHabit{"adapter adapter-name-or-path lora-path lora-weights peft-model-id peft",
                 "train goes on from PEFT's adapters by --lora DIR; other programs take their "
                 "folder as -mf DIR"},

@@ -60,6 +60,7 @@ train::TransformersForm folder_form(const model::ModelConfig& config,
     const bool described =
         path_exists(tokenizer_folder + "/" + data::format::foreign_tokenizer_file);
     const bool foreign = described || data::holds_huggingface_tokenizer(tokenizer_folder);
+    // transformers takes a folder with a config.json of its own for the base of the adapters there.
     if (!foreign || !model::has_huggingface_form(config.kind) || config.lora.rank > 0) return {};
     std::optional<std::int32_t> reply_begin;
     if (described) reply_begin = data::read_tokenizer_file(tokenizer_folder).reply_begin;

@@ -329,6 +329,9 @@ std::string_view keys_of_stacks(std::string_view ours, Deciding what) noexcept {
 
 std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept {
     if (is_encoder_decoder(names)) return keys_of_stacks(ours, what);
+    if (names == NamesOf::peft)
+        return what == Deciding::presence ? "target_modules"
+                                          : "r, rank_pattern, base_model_name_or_path";
     if (names != NamesOf::gpt2 && names != NamesOf::llama) return "";
     const bool gpt2 = names == NamesOf::gpt2;
     const std::string_view rest = layer_name(ours, "decoder.layers.").rest;

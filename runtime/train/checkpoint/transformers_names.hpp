@@ -64,7 +64,8 @@ struct ForeignName {
 std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours);
 
 // Names the keys of config.json that decide whether a model of transformers has this tensor of
-// ours, and its shape: "n_layer", or "hidden_size, vocab_size"; nothing for Lockstep's and PEFT's.
+// ours, and its shape: "n_layer", or "hidden_size, vocab_size"; of adapter_config.json
+// for PEFT's; nothing for Lockstep's.
 enum class Deciding { presence, shape };
 std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept;
 
