@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes a model of Hugging Face's transformers of a Lockstep model folder that holds a model of one of its families:
-gpt2, llama, mistral, qwen2, qwen3, bart, blenderbot or blenderbot-small.
+gpt2, llama, mistral, qwen2, qwen3, phi3, bart, blenderbot or blenderbot-small.
 
     weights_to_hf.py FOLDER OUT
 

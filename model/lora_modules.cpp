@@ -25,6 +25,13 @@ constexpr std::array llama_modules{
     LoraModule{"mlp.down_proj", Role::ffn_down},
 };
 
+constexpr std::array phi3_modules{
+    LoraModule{"self_attn.qkv_proj", Role::self_qkv},
+    LoraModule{"self_attn.o_proj", Role::self_out},
+    LoraModule{"mlp.gate_up_proj", Role::ffn_up},
+    LoraModule{"mlp.down_proj", Role::ffn_down},
+};
+
 constexpr std::array gpt2_modules{
     LoraModule{"attn.c_attn", Role::self_qkv},
     LoraModule{"attn.c_proj", Role::self_out},
@@ -52,6 +59,7 @@ std::string_view last_name(std::string_view path) noexcept {
 
 std::span<const LoraModule> lora_modules(Kind kind) noexcept {
     if (kind == Kind::gpt2) return gpt2_modules;
+    if (kind == Kind::phi3) return phi3_modules;
     if (architecture(kind).stacks == Stacks::encoder_and_decoder) return {};
     return llama_modules;
 }

@@ -40,6 +40,7 @@ train::NamesOf names_in_huggingface(const model::ModelConfig& config, const std:
                                            ", which transformers has no models of");
     if (config.kind == model::Kind::blenderbot) return train::NamesOf::blenderbot;
     if (model::has_encoder(config)) return train::NamesOf::bart;
+    if (config.kind == model::Kind::phi3) return train::NamesOf::phi3;
     return config.kind == model::Kind::gpt2 ? train::NamesOf::gpt2 : train::NamesOf::llama;
 }
 

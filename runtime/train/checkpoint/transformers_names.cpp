@@ -44,6 +44,12 @@ constexpr std::array llama_tables{
     Names{"lm_head.weight", "lm_head.weight"},
 };
 
+// Phi3 has the others of llama_layer, too.
+constexpr std::array phi3_layer{
+    Names{"self_attn.qkv_proj.weight", "self_attention.qkv.weight"},
+    Names{"mlp.gate_up_proj.weight", "ffn.lin1.weight"},
+};
+
 constexpr std::array llama_layer{
     Names{"input_layernorm.weight", "norm1.weight"},
     Names{"post_attention_layernorm.weight", "norm2.weight"},
@@ -187,7 +193,9 @@ std::optional<KnownTensor> find_in_stacks(std::string_view name) {
 }  // namespace
 
 std::optional<KnownTensor> of_transformers(std::string_view theirs) {
-    if (auto llama = find(llama_tables, llama_layer, theirs, "model.layers.")) return llama;
+    for (const std::span<const Names> layer :
+         {std::span<const Names>(llama_layer), std::span<const Names>(phi3_layer)})
+        if (auto llama = find(llama_tables, layer, theirs, "model.layers.")) return llama;
     if (auto bart = find_in_stacks(without_prefix(theirs, "model."))) return bart;
     return find(gpt2_tables, gpt2_layer, without_gpt2_prefix(theirs), "h.");
 }
@@ -281,6 +289,11 @@ bool is_norm_of_blenderbot(std::string_view theirs) noexcept {
            blenderbot_norms.end();
 }
 
+bool is_matrix_of_phi3(std::string_view theirs) noexcept {
+    return std::ranges::any_of(phi3_layer,
+                               [&](const Names& row) { return theirs.ends_with(row.theirs); });
+}
+
 bool is_encoder_decoder(NamesOf names) noexcept {
     return names == NamesOf::bart || names == NamesOf::blenderbot;
 }
@@ -297,8 +310,10 @@ std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view o
     if (!found.empty() || parts.layer.empty()) return found;
     const std::span<const Names> of_layer =
         gpt2 ? std::span<const Names>(gpt2_layer) : std::span<const Names>(llama_layer);
-    const std::string layers = gpt2 ? "transformer.h." : "model.layers.";
-    return found_ours(of_layer, parts.rest, layers + std::string(parts.layer) + ".");
+    const std::string layer =
+        (gpt2 ? "transformer.h." : "model.layers.") + std::string(parts.layer) + ".";
+    if (names == NamesOf::phi3) found = found_ours(phi3_layer, parts.rest, layer);
+    return found.empty() ? found_ours(of_layer, parts.rest, layer) : found;
 }
 
 namespace {
@@ -332,7 +347,7 @@ std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding wh
     if (names == NamesOf::peft)
         return what == Deciding::presence ? "target_modules"
                                           : "r, rank_pattern, base_model_name_or_path";
-    if (names != NamesOf::gpt2 && names != NamesOf::llama) return "";
+    if (names == NamesOf::lockstep) return "";
     const bool gpt2 = names == NamesOf::gpt2;
     const std::string_view rest = layer_name(ours, "decoder.layers.").rest;
     const bool of_layer = !rest.empty();

@@ -42,14 +42,16 @@ bool is_table_of_stacks(std::string_view theirs) noexcept;
 // frequencies of rotary positions.
 bool is_buffer(std::string_view theirs) noexcept;
 
-// bart: of BlenderbotSmall, too.
-enum class NamesOf { lockstep, gpt2, llama, bart, blenderbot, peft };
+// llama: and those like it. bart: of BlenderbotSmall, too.
+enum class NamesOf { lockstep, gpt2, llama, phi3, bart, blenderbot, peft };
 
 // Tells whose names a file has that holds this tensor; only the table of embeddings tells, or a
-// tensor of an adapter. bart stands for all encoder-decoders: is_norm_of_blenderbot() parts them.
+// tensor of an adapter. bart stands for all encoder-decoders, and llama for phi3, too; the next
+// functions tell what only one of them has.
 NamesOf names_of(std::string_view theirs) noexcept;
 
 bool is_norm_of_blenderbot(std::string_view theirs) noexcept;
+bool is_matrix_of_phi3(std::string_view theirs) noexcept;
 bool is_encoder_decoder(NamesOf names) noexcept;
 
 // A tensor as transformers names it. It has one of the parts of ours, whose rows are numbered in

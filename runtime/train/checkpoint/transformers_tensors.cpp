@@ -69,7 +69,8 @@ NamesOf names_of(const std::vector<TensorInfo>& tensors) noexcept {
     for (const TensorInfo& tensor : tensors) {
         const NamesOf names = names_of(tensor.name);
         if (names == NamesOf::lockstep) continue;
-        return names == NamesOf::bart && any(is_norm_of_blenderbot) ? NamesOf::blenderbot : names;
+        if (names == NamesOf::bart && any(is_norm_of_blenderbot)) return NamesOf::blenderbot;
+        return names == NamesOf::llama && any(is_matrix_of_phi3) ? NamesOf::phi3 : names;
     }
     return NamesOf::lockstep;
 }
