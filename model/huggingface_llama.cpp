@@ -160,14 +160,23 @@ void write_window(nlohmann::ordered_json& json, const ModelConfig& config) {
     json["max_window_layers"] = window > 0 ? 0 : config.decoder_layers;
 }
 
+// A width that a model does not tell is calculated, and is the same as one that it tells.
+ModelConfig with_widths(ModelConfig config) {
+    const Widths sizes = widths(config);
+    config.parts.kv_heads = sizes.kv_heads;
+    config.parts.head_dim = sizes.head_dim;
+    return config;
+}
+
 }  // namespace
 
 void write_llama(nlohmann::ordered_json& json, const ModelConfig& config,
                  const ModelConfig* before) {
-    write_keys(common_keys, config, before, json);
-    write_keys(keys_of(config.kind), config, before, json);
-    if (before != nullptr) return;
     const Widths sizes = widths(config);
+    const ModelConfig told = with_widths(config), was = with_widths(before ? *before : config);
+    write_keys(common_keys, told, before ? &was : nullptr, json);
+    write_keys(keys_of(config.kind), told, before ? &was : nullptr, json);
+    if (before != nullptr) return;
     json["hidden_act"] = "silu";
     json["num_key_value_heads"] = sizes.kv_heads;
     json["head_dim"] = sizes.head_dim;

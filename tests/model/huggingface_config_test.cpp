@@ -359,6 +359,8 @@ TEST_CASE("a config.json that is written is read as the same model, in both gene
         again.parts.head_dim = config.parts.head_dim;
         CHECK(again == config);
         const json written = parse_json(text);
+        // A run that goes on in its folder does not change what it has written.
+        CHECK(model::config_for_huggingface(config, "bfloat16", text, {}) == text);
         CHECK(written.at("eos_token_id") == json{2, 3});
         CHECK(written.at("bos_token_id") == 1);
         CHECK(written.at("torch_dtype") == "bfloat16");
