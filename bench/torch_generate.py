@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import load_file
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "examples"))
-import weights_to_hf  # noqa: E402
+import weights_from_hf  # noqa: E402
 
 PAD, START, END = 0, 1, 2
 
@@ -34,7 +34,7 @@ def gpt2(config, weights):
         vocab_size=config["vocabulary_size"], n_positions=config["n_positions"], n_embd=config["embedding_size"],
         n_inner=config["ffn_size"], n_layer=config["n_decoder_layers"], n_head=config["n_heads"], pad_token_id=PAD,
         bos_token_id=START, eos_token_id=END, **rates))
-    layout = weights_to_hf.names(config["n_decoder_layers"])
+    layout = weights_from_hf.names(config["n_decoder_layers"])
     return model, {there: weights[here].T if turned else weights[here] for here, there, turned in layout}
 
 

@@ -18,7 +18,33 @@ import pathlib
 import shutil
 import sys
 
-from weights_to_hf import Refused, names, read_json
+from weights_to_hf import Refused, read_json
+
+MODULES = {
+    "self_attention.qkv": "attn.c_attn",
+    "self_attention.out": "attn.c_proj",
+    "ffn.lin1": "mlp.c_fc",
+    "ffn.lin2": "mlp.c_proj",
+    "norm1": "ln_1",
+    "norm2": "ln_2",
+}
+TABLES = {
+    "embeddings.weight": "transformer.wte.weight",
+    "decoder.position_embeddings.weight": "transformer.wpe.weight",
+    "decoder.norm_embeddings.weight": "transformer.ln_f.weight",
+    "decoder.norm_embeddings.bias": "transformer.ln_f.bias",
+}
+
+
+def names(layers):
+    """Lockstep's name, transformers' name, and whether its matrix lies on its side, of each tensor of a gpt2."""
+    for ours, theirs in TABLES.items():
+        yield ours, theirs, False
+    for layer in range(layers):
+        for ours, theirs in MODULES.items():
+            for end in ["weight", "bias"]:
+                turned = end == "weight" and "." in ours
+                yield f"decoder.layers.{layer}.{ours}.{end}", f"transformer.h.{layer}.{theirs}.{end}", turned
 
 
 def choose(theirs, name, only):

@@ -67,7 +67,7 @@ constexpr Architecture with_unused_positions(Architecture family, std::int64_t r
     return family;
 }
 
-constexpr std::array<Architecture, 9> rows{{
+constexpr std::array<Architecture, 10> rows{{
     {.kind = Kind::generator,
      .name = "transformer/generator",
      .talks_as = "TransformerGenerator",
@@ -94,6 +94,7 @@ constexpr std::array<Architecture, 9> rows{{
     like_llama(Kind::mistral, "mistral", "Mistral", llama_parts),
     like_llama(Kind::qwen2, "qwen2", "Qwen2", with_qkv_bias(llama_parts)),
     like_llama(Kind::qwen3, "qwen3", "Qwen3", with_head_norms(llama_parts)),
+    like_llama(Kind::phi3, "phi3", "Phi3", llama_parts),
     with_unused_positions(encoder_decoder(Kind::bart, "bart", "Bart",
                                           {Variant::bart, Variant::bart, "is of the variant bart"}),
                           2),

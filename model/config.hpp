@@ -18,6 +18,7 @@ enum class Kind {
     mistral,
     qwen2,
     qwen3,
+    phi3,
     bart,
     blenderbot,
     blenderbot_small

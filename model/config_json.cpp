@@ -108,6 +108,9 @@ void visit_lora(Adapters& a, Visitor&& v) {
     v.number("r", a.rank);
     v.number("alpha", a.alpha);
     v.choice("rank_stabilized", a.rank_stabilized, answers);
+    v.optional_number("dropout", a.dropout);
+    v.numbers("rank_pattern", a.ranks);
+    v.numbers("alpha_pattern", a.alphas);
     v.text("base", a.base);
     v.text("base_hash", a.base_hash);
 }
@@ -124,6 +127,11 @@ struct Writer {
         }
     }
     void number(const char* member, std::int64_t value) { json[member] = value; }
+    // Members of an object, in their order.
+    template <class Value>
+    void numbers(const char* member, const std::vector<std::pair<std::string, Value>>& values) {
+        for (const auto& [name, value] : values) Writer{json[member]}.number(name.c_str(), value);
+    }
     void optional_number(const char* member, std::int64_t value) {
         if (value >= 0) number(member, value);
     }
@@ -165,6 +173,14 @@ public:
     }
     void optional_number(const char* member, float& value) const {
         if (json_.contains(member)) number(member, value);
+    }
+    template <class Value>
+    void numbers(const char* member, std::vector<std::pair<std::string, Value>>& values) const {
+        if (!json_.contains(member)) return;
+        const Json& found = json_[member];
+        if (!found.is_object()) refuse(member, "is not an object");
+        for (const auto& [name, each] : found.items())
+            Reader(found, origin_).number(name.c_str(), values.emplace_back(name, 0).second);
     }
     void text(const char* member, std::string& value) const {
         const Json& found = at(member);

@@ -16,6 +16,7 @@ enum class DropoutSite : std::uint32_t {
     cross_output,
     ffn_hidden,
     ffn_output,
+    adapter,  // the first of one site per adapter
 };
 
 constexpr std::int64_t max_heads = 1024;

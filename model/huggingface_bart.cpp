@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "model/architectures.hpp"
 #include "model/huggingface_families.hpp"
@@ -106,6 +107,19 @@ ModelConfig read_bart(ConfigKeys& keys, Kind kind) {
     config.embedding_scale = scaled ? EmbeddingScale::sqrt_dim : EmbeddingScale::none;
     keys.ignore(bart_without_effect);
     return config;
+}
+
+void write_bart(nlohmann::ordered_json& json, const ModelConfig& config,
+                const ModelConfig* before) {
+    write_keys(shared_keys, config, before, json);
+    write_keys(sizes_of(config.kind), config, before, json);
+    if (before != nullptr) return;
+    json["decoder_ffn_dim"] = config.ffn_size;
+    json["decoder_attention_heads"] = config.heads;
+    json["activation_function"] = config.activation == kernels::Activation::relu ? "relu" : "gelu";
+    json["scale_embedding"] = config.embedding_scale == EmbeddingScale::sqrt_dim;
+    json["is_encoder_decoder"] = true;
+    json["tie_word_embeddings"] = true;
 }
 
 }  // namespace lockstep::model

@@ -24,6 +24,7 @@ constexpr std::array families_of_transformers{
     ReadFamily{"mistral", "MistralForCausalLM", Kind::mistral},
     ReadFamily{"qwen2", "Qwen2ForCausalLM", Kind::qwen2},
     ReadFamily{"qwen3", "Qwen3ForCausalLM", Kind::qwen3},
+    ReadFamily{"phi3", "Phi3ForCausalLM", Kind::phi3},
     ReadFamily{"bart", "BartForConditionalGeneration", Kind::bart, "BartModel"},
     ReadFamily{"blenderbot", "BlenderbotForConditionalGeneration", Kind::blenderbot,
                "BlenderbotModel"},

@@ -28,5 +28,6 @@ ModelConfig read_bart(ConfigKeys& keys, Kind kind);   // and the other encoder-d
 void write_gpt2(nlohmann::ordered_json& json, const ModelConfig& config, const ModelConfig* before);
 void write_llama(nlohmann::ordered_json& json, const ModelConfig& config,
                  const ModelConfig* before);
+void write_bart(nlohmann::ordered_json& json, const ModelConfig& config, const ModelConfig* before);
 
 }  // namespace lockstep::model

@@ -58,8 +58,26 @@ constexpr std::array qwen3_keys{
     ConfigKey{"attention_bias", &LayerParts::out_bias, 0},
 };
 
+constexpr std::array phi3_keys{
+    ConfigKey{"vocab_size", &ModelConfig::vocabulary, 32064},
+    ConfigKey{"hidden_size", &ModelConfig::embedding_size, 3072},
+    ConfigKey{"intermediate_size", &ModelConfig::ffn_size, 8192},
+    ConfigKey{"max_position_embeddings", &ModelConfig::n_positions, 4096},
+    ConfigKey{"num_key_value_heads", &LayerParts::kv_heads, 0},
+    ConfigKey{"head_dim", &LayerParts::head_dim, 0},
+    ConfigKey{"rms_norm_eps", &LayerParts::norm_epsilon, 1e-5},
+    ConfigKey{"resid_pdrop", &ModelConfig::dropout, 0},
+};
+
+// The first two have no use without longrope. Microsoft's folders name code that transformers has
+// in a class of its own.
+constexpr std::array phi3_without_effect{"original_max_position_embeddings", "embd_pdrop",
+                                         "auto_map"};
+
 std::span<const ConfigKey> keys_of(Kind kind) {
     switch (kind) {
+        case Kind::phi3:
+            return phi3_keys;
         case Kind::mistral:
             return mistral_keys;
         case Kind::qwen2:
@@ -95,13 +113,17 @@ LayerType layer_type(ConfigKeys& keys, std::int64_t layers) {
     return LayerType::windowed;
 }
 
-// Mistral's class has a window of 4096 unless the file says null; the others use theirs if asked.
+// Mistral's class has a window of 4096 unless the file says null, Phi3's the file's; the others use
+// theirs if asked.
+bool always_uses_window(Kind kind) { return kind == Kind::mistral || kind == Kind::phi3; }
+
 std::int64_t read_window(ConfigKeys& keys, const ModelConfig& config) {
     if (config.kind == Kind::llama) return 0;
-    const bool none = keys.is_null("sliding_window");
+    const bool none = keys.is_null("sliding_window") ||
+                      (config.kind == Kind::phi3 && keys.find("sliding_window") == nullptr);
     const std::int64_t window = keys.whole("sliding_window", none ? 0 : 4096);
-    const bool is_full =
-        config.kind != Kind::mistral && layer_type(keys, config.decoder_layers) == LayerType::full;
+    const bool is_full = !always_uses_window(config.kind) &&
+                         layer_type(keys, config.decoder_layers) == LayerType::full;
     // No row is longer than the positions.
     return is_full || window >= config.n_positions ? 0 : window;
 }
@@ -120,6 +142,7 @@ ModelConfig read_llama(ConfigKeys& keys, Kind kind) {
     const bool tied = keys.flag("tie_word_embeddings", Has::no) == Has::yes;
     config.parts.own_head = tied ? Has::no : Has::yes;
     if (kind == Kind::llama) keys.require("pretraining_tp", 1);
+    if (kind == Kind::phi3) keys.ignore(phi3_without_effect);
     config.parts.window = read_window(keys, config);
     config.parts.rotary = read_rotary(keys, config.n_positions);
     return config;
@@ -132,19 +155,28 @@ void write_window(nlohmann::ordered_json& json, const ModelConfig& config) {
     const std::int64_t window = config.parts.window;
     if (config.kind == Kind::llama) return;
     json["sliding_window"] = window > 0 ? nlohmann::ordered_json(window) : nlohmann::ordered_json();
-    if (config.kind == Kind::mistral) return;
+    if (always_uses_window(config.kind)) return;
     json["use_sliding_window"] = window > 0;
     json["max_window_layers"] = window > 0 ? 0 : config.decoder_layers;
+}
+
+// A width that a model does not tell is calculated, and is the same as one that it tells.
+ModelConfig with_widths(ModelConfig config) {
+    const Widths sizes = widths(config);
+    config.parts.kv_heads = sizes.kv_heads;
+    config.parts.head_dim = sizes.head_dim;
+    return config;
 }
 
 }  // namespace
 
 void write_llama(nlohmann::ordered_json& json, const ModelConfig& config,
                  const ModelConfig* before) {
-    write_keys(common_keys, config, before, json);
-    write_keys(keys_of(config.kind), config, before, json);
-    if (before != nullptr) return;
     const Widths sizes = widths(config);
+    const ModelConfig told = with_widths(config), was = with_widths(before ? *before : config);
+    write_keys(common_keys, told, before ? &was : nullptr, json);
+    write_keys(keys_of(config.kind), told, before ? &was : nullptr, json);
+    if (before != nullptr) return;
     json["hidden_act"] = "silu";
     json["num_key_value_heads"] = sizes.kv_heads;
     json["head_dim"] = sizes.head_dim;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/layer_parts.hpp"
@@ -15,6 +16,11 @@ struct Lora {
     std::int64_t rank = 0;  // 0: the model has no adapters
     float alpha = 0;
     Has rank_stabilized = Has::no;  // s is alpha / sqrt(rank) and not alpha / rank
+    float dropout = 0;              // of what an adapter reads, in training
+    // Other ranks and alphas. One holds for the modules whose path in transformers' model is its
+    // key or ends with it, behind a dot; the first that fits counts.
+    std::vector<std::pair<std::string, std::int64_t>> ranks = {};
+    std::vector<std::pair<std::string, float>> alphas = {};
     // Paths of lora_modules(), in their order, such as "self_attn.q_proj".
     std::vector<std::string> modules = {};
     std::string base = {};       // the folder of the base

@@ -25,6 +25,13 @@ constexpr std::array llama_modules{
     LoraModule{"mlp.down_proj", Role::ffn_down},
 };
 
+constexpr std::array phi3_modules{
+    LoraModule{"self_attn.qkv_proj", Role::self_qkv},
+    LoraModule{"self_attn.o_proj", Role::self_out},
+    LoraModule{"mlp.gate_up_proj", Role::ffn_up},
+    LoraModule{"mlp.down_proj", Role::ffn_down},
+};
+
 constexpr std::array gpt2_modules{
     LoraModule{"attn.c_attn", Role::self_qkv},
     LoraModule{"attn.c_proj", Role::self_out},
@@ -52,6 +59,7 @@ std::string_view last_name(std::string_view path) noexcept {
 
 std::span<const LoraModule> lora_modules(Kind kind) noexcept {
     if (kind == Kind::gpt2) return gpt2_modules;
+    if (kind == Kind::phi3) return phi3_modules;
     if (architecture(kind).stacks == Stacks::encoder_and_decoder) return {};
     return llama_modules;
 }
@@ -98,10 +106,44 @@ std::vector<std::string> lora_targets(const ModelConfig& config) {
     return targets;
 }
 
-float lora_scale(const Lora& lora) noexcept {
-    const auto rank = static_cast<double>(lora.rank);
+std::string lora_module_name(Kind kind, const ParameterPlace& place) {
+    const auto modules = lora_modules(kind);
+    const auto module = std::ranges::find_if(modules, [&](const LoraModule& each) {
+        return each.role == place.role && each.part == place.part;
+    });
+    require(module != modules.end(), "the parameter is an adapter's");
+    const char* const layers = kind == Kind::gpt2 ? "transformer.h." : "model.layers.";
+    return layers + std::to_string(place.layer) + "." + module->path;
+}
+
+namespace {
+
+template <class Value>
+Value value_for(const std::vector<std::pair<std::string, Value>>& others, const std::string& module,
+                Value usual) {
+    const auto found = std::ranges::find_if(others, [&](const auto& each) {
+        return each.first == module || module.ends_with("." + each.first);
+    });
+    return found == others.end() ? usual : found->second;
+}
+
+}  // namespace
+
+std::int64_t lora_rank(const ModelConfig& config, const ParameterPlace& place) {
+    const Lora& lora = config.lora;
+    if (lora.ranks.empty()) return lora.rank;
+    return value_for(lora.ranks, lora_module_name(config.kind, place), lora.rank);
+}
+
+float lora_scale(const ModelConfig& config, const ParameterPlace& place) {
+    const Lora& lora = config.lora;
+    const float alpha =
+        lora.alphas.empty()
+            ? lora.alpha
+            : value_for(lora.alphas, lora_module_name(config.kind, place), lora.alpha);
+    const auto rank = static_cast<double>(lora_rank(config, place));
     const double by = lora.rank_stabilized == Has::yes ? std::sqrt(rank) : rank;
-    return static_cast<float>(lora.alpha / by);
+    return static_cast<float>(alpha / by);
 }
 
 RowRange rows_of_part(const train::Parameter& matrix, const LoraModule& module) {
@@ -117,11 +159,22 @@ void validate_lora(const ModelConfig& config) {
     if (lora.rank == 0) return;
     constexpr std::int64_t max_rank = 1 << 14;
     const auto refuse = [](const std::string& what) { throw Error(ErrorKind::config, what); };
-    if (lora.rank < 1 || lora.rank > max_rank)
-        refuse("adapters of rank " + std::to_string(lora.rank) + ": give a rank from 1 to " +
-               std::to_string(max_rank));
-    if (!(std::isfinite(lora.alpha) && lora.alpha > 0))
-        refuse("adapters with alpha " + std::to_string(lora.alpha) + ": give one above 0");
+    const auto require_rank = [&](std::int64_t rank) {
+        if (rank < 1 || rank > max_rank)
+            refuse("adapters of rank " + std::to_string(rank) + ": give a rank from 1 to " +
+                   std::to_string(max_rank));
+    };
+    const auto require_alpha = [&](float alpha) {
+        if (!(std::isfinite(alpha) && alpha > 0))
+            refuse("adapters with alpha " + std::to_string(alpha) + ": give one above 0");
+    };
+    require_rank(lora.rank);
+    require_alpha(lora.alpha);
+    for (const auto& [module, rank] : lora.ranks) require_rank(rank);
+    for (const auto& [module, alpha] : lora.alphas) require_alpha(alpha);
+    if (!(lora.dropout >= 0 && lora.dropout < 1))
+        refuse("adapters with a dropout of " + std::to_string(lora.dropout) +
+               ": give a share from 0 to below 1");
     if (lora_modules(config.kind).empty())
         refuse("adapters are not built for " + std::string(architecture(config.kind).name) +
                "; leave --lora-r out");

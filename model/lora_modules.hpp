@@ -28,8 +28,11 @@ std::vector<std::string> lora_paths(Kind kind, const std::vector<std::string>& t
 // Returns the shortest names that stand for exactly these paths.
 std::vector<std::string> lora_targets(const ModelConfig& config);
 
-// Returns the factor s.
-float lora_scale(const Lora& lora) noexcept;
+// The adapter of one matrix, by the place of one of its factors: the path of its module in
+// transformers' model, its rank and its factor s.
+std::string lora_module_name(Kind kind, const ParameterPlace& place);
+std::int64_t lora_rank(const ModelConfig& config, const ParameterPlace& place);
+float lora_scale(const ModelConfig& config, const ParameterPlace& place);
 
 // Returns the rows of a matrix's part: all of them if it has one.
 struct RowRange {

@@ -222,8 +222,8 @@ private:
 };
 
 // Adds the rows of one adapter of a matrix.
-void add_adapter(const ParameterRow& matrix, const LoraModule& module, const Lora& lora, int block,
-                 std::vector<ParameterRow>& rows) {
+void add_adapter(const ParameterRow& matrix, const LoraModule& module, const ModelConfig& config,
+                 int block, std::vector<ParameterRow>& rows) {
     constexpr std::string_view weight = ".weight";
     const train::Parameter& base = matrix.parameter;
     std::string name = base.name.substr(0, base.name.size() - weight.size());
@@ -231,12 +231,13 @@ void add_adapter(const ParameterRow& matrix, const LoraModule& module, const Lor
     const std::int64_t in = base.shape.back(), out = rows_of_part(base, module).count;
     ParameterPlace place = matrix.place;
     place.part = module.part;
+    const std::int64_t rank = lora_rank(config, place);
     const auto add = [&](Values values, const char* ending, std::int64_t columns,
                          const InitialValues& initial) {
         place.values = values;
         rows.push_back({place,
                         {.name = name + ending,
-                         .shape = {lora.rank, columns},
+                         .shape = {rank, columns},
                          .block = block,
                          .decay = WeightDecay::apply,
                          .initial = initial}});
@@ -259,7 +260,7 @@ std::vector<ParameterRow> adapter_rows(const ModelConfig& config) {
                 continue;
             if (row.place.layer != layer) ++block;
             layer = row.place.layer;
-            add_adapter(row, module, config.lora, block, rows);
+            add_adapter(row, module, config, block, rows);
         }
     }
     return rows;

@@ -7,30 +7,35 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "model/huggingface_keys.hpp"
 #include "model/lora_modules.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
+#include "runtime/core/ordered_json.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::model {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
-// These keys say nothing about what trained adapters compute: dropout is none outside of training.
-constexpr std::array no_meaning{"peft_type",     "task_type",         "base_model_name_or_path",
-                                "auto_mapping",  "fan_in_fan_out",    "inference_mode",
-                                "lora_dropout",  "megatron_config",   "megatron_core",
-                                "peft_version",  "qalora_group_size", "revision",
+// These keys say nothing about what adapters compute.
+constexpr std::array no_meaning{"peft_type",         "base_model_name_or_path",
+                                "auto_mapping",      "fan_in_fan_out",
+                                "inference_mode",    "megatron_config",
+                                "megatron_core",     "peft_version",
+                                "qalora_group_size", "revision",
                                 "runtime_config"};
 
 class PeftKeys {
 public:
     PeftKeys(const std::string& text, const std::string& origin)
-        : json_(try_parse_json(text)), origin_(origin) {
+        : json_(try_parse_ordered_json(text)), origin_(origin) {
         if (!json_.is_object()) refuse("is not a JSON object; copy the file again");
     }
 
@@ -104,6 +109,44 @@ void read_sizes(const PeftKeys& keys, Lora& lora) {
     if (!stabilized.is_null() && !stabilized.is_boolean())
         keys.refuse("use_rslora", "true or false");
     lora.rank_stabilized = stabilized == true ? Has::yes : Has::no;
+    const Json& dropout = keys.at("lora_dropout");
+    const bool is_share =
+        dropout.is_number() && dropout.get<double>() >= 0 && dropout.get<double>() < 1;
+    if (!dropout.is_null() && !is_share) keys.refuse("lora_dropout", "a share from 0 to below 1");
+    lora.dropout = is_share ? dropout.get<float>() : 0.0F;
+}
+
+// PEFT takes keys for regular expressions; most are names.
+bool is_end_of_path(const std::string& key) {
+    return !key.empty() && std::ranges::all_of(key, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '.';
+    });
+}
+
+template <class Value>
+std::vector<std::pair<std::string, Value>> read_pattern(const PeftKeys& keys,
+                                                        const std::string& member) {
+    std::vector<std::pair<std::string, Value>> values;
+    if (!keys.has(member)) return values;
+    const Json& all = keys.at(member);
+    const std::string wanted = "names of modules, or their ends, with numbers above 0";
+    if (!all.is_object()) keys.refuse(member, wanted);
+    for (const auto& [name, value] : all.items()) {
+        const bool whole = std::is_same_v<Value, float> || value.is_number_integer();
+        if (!is_end_of_path(name) || !value.is_number() || !whole ||
+            !(value.template get<double>() > 0) ||
+            value.template get<double>() > std::numeric_limits<std::int32_t>::max())
+            keys.refuse(member, wanted);
+        values.emplace_back(name, value.template get<Value>());
+    }
+    return values;
+}
+
+// PEFT's alpha is a whole number where it can be.
+Json number_of(float alpha) {
+    if (alpha == std::floor(alpha) && alpha < 1e9F) return static_cast<std::int64_t>(alpha);
+    return shortest(alpha);
 }
 
 }  // namespace
@@ -121,59 +164,57 @@ Lora lora_from_peft(const std::string& text, const std::string& origin, Kind kin
     const PeftKeys keys(text, origin);
     if (keys.at("peft_type") != "LORA") keys.refuse("peft_type", "LORA");
     if (keys.has("bias") && keys.at("bias") != "none") keys.refuse("bias", "none");
+    if (keys.has("task_type") && keys.at("task_type") != "CAUSAL_LM")
+        keys.refuse("task_type", "an adapter of a language model (CAUSAL_LM)");
     keys.require_none("use_dora", "LoRA without DoRA's magnitudes");
     keys.require_none("modules_to_save", "an adapter without whole modules");
-    keys.require_none("rank_pattern", "one rank for all modules");
-    keys.require_none("alpha_pattern", "one alpha for all modules");
     keys.require_none("layers_to_transform", "an adapter of all layers");
     keys.require_none("exclude_modules", "a list of target_modules without exceptions");
     require_own_base(keys);
-    keys.require_nothing_else(
-        {"r", "lora_alpha", "use_rslora", "target_modules", "bias", "init_lora_weights"});
+    keys.require_nothing_else({"r", "lora_alpha", "use_rslora", "target_modules", "bias",
+                               "init_lora_weights", "task_type", "lora_dropout", "rank_pattern",
+                               "alpha_pattern"});
     Lora lora;
     read_sizes(keys, lora);
+    lora.ranks = read_pattern<std::int64_t>(keys, "rank_pattern");
+    lora.alphas = read_pattern<float>(keys, "alpha_pattern");
     lora.modules = lora_paths(kind, targets_of(keys), origin + ": \"target_modules\"");
     return lora;
 }
 
 std::string to_peft(const ModelConfig& config) {
     const Lora& lora = config.lora;
-    nlohmann::ordered_json json{{"peft_type", "LORA"},
-                                {"task_type", "CAUSAL_LM"},
-                                {"auto_mapping", nullptr},
-                                {"base_model_name_or_path", lora.base},
-                                {"revision", nullptr},
-                                {"inference_mode", true},
-                                {"r", lora.rank},
-                                {"target_modules", lora_targets(config)},
-                                {"exclude_modules", nullptr},
-                                {"lora_alpha", lora.alpha},
-                                {"lora_dropout", 0.0},
-                                {"fan_in_fan_out", config.kind == Kind::gpt2},
-                                {"bias", "none"},
-                                {"use_rslora", lora.rank_stabilized == Has::yes},
-                                {"modules_to_save", nullptr},
-                                {"init_lora_weights", true},
-                                {"layers_to_transform", nullptr},
-                                {"layers_pattern", nullptr},
-                                {"rank_pattern", nlohmann::ordered_json::object()},
-                                {"alpha_pattern", nlohmann::ordered_json::object()},
-                                {"use_dora", false}};
-    // PEFT's alpha is a whole number where it can be.
-    if (lora.alpha == std::floor(lora.alpha) && lora.alpha < 1e9F)
-        json["lora_alpha"] = static_cast<std::int64_t>(lora.alpha);
+    nlohmann::ordered_json json{
+        {"peft_type", "LORA"},
+        {"task_type", "CAUSAL_LM"},
+        {"auto_mapping", nullptr},
+        {"base_model_name_or_path", lora.base},
+        {"revision", nullptr},
+        {"inference_mode", true},
+        {"r", lora.rank},
+        {"target_modules", lora_targets(config)},
+        {"exclude_modules", nullptr},
+        {"lora_alpha", number_of(lora.alpha)},
+        {"lora_dropout", lora.dropout > 0 ? shortest(lora.dropout) : Json(0.0)},
+        {"fan_in_fan_out", config.kind == Kind::gpt2},
+        {"bias", "none"},
+        {"use_rslora", lora.rank_stabilized == Has::yes},
+        {"modules_to_save", nullptr},
+        {"init_lora_weights", true},
+        {"layers_to_transform", nullptr},
+        {"layers_pattern", nullptr},
+        {"rank_pattern", Json::object()},
+        {"alpha_pattern", Json::object()},
+        {"use_dora", false}};
+    for (const auto& [module, rank] : lora.ranks) json["rank_pattern"][module] = rank;
+    for (const auto& [module, alpha] : lora.alphas)
+        json["alpha_pattern"][module] = number_of(alpha);
     return dump_json(json, 2) + "\n";
 }
 
 std::string peft_name(const ModelConfig& config, const ParameterPlace& place) {
-    const auto modules = lora_modules(config.kind);
-    const auto module = std::ranges::find_if(modules, [&](const LoraModule& each) {
-        return each.role == place.role && each.part == place.part;
-    });
-    require(module != modules.end(), "the parameter is an adapter's");
-    const char* const layers = config.kind == Kind::gpt2 ? "transformer.h." : "model.layers.";
-    return "base_model.model." + std::string(layers) + std::to_string(place.layer) + "." +
-           module->path + (place.values == Values::lora_a ? ".lora_A.weight" : ".lora_B.weight");
+    return "base_model.model." + lora_module_name(config.kind, place) +
+           (place.values == Values::lora_a ? ".lora_A.weight" : ".lora_B.weight");
 }
 
 }  // namespace lockstep::model

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/options/continued_options.hpp"
@@ -57,9 +58,22 @@ Side open_side(const std::string& given) {
     return side;
 }
 
+// What the folder's adapter_config.json says, which needs no base; nothing if there is none.
+std::optional<Values> described_as_adapters(const Side& side) {
+    const std::string path = side.folder + "/" + adapter_config_file;
+    if (!path_exists(path)) return std::nullopt;
+    return leaves(parse_json(read_json_text(path, "cannot be read")));
+}
+
 // What config.json says of a model; of one of transformers only what its arithmetic is.
 Values described(const Side& side, const Side& other) {
-    const auto is_foreign = [](const Side& one) { return is_huggingface_folder(one.folder); };
+    if (is_adapter_folder(side.folder) || is_adapter_folder(other.folder)) {
+        const auto here = described_as_adapters(side), there = described_as_adapters(other);
+        if (here && there) return *here;
+    }
+    const auto is_foreign = [](const Side& one) {
+        return is_huggingface_folder(one.folder) || is_adapter_folder(one.folder);
+    };
     if (is_foreign(side) || is_foreign(other))
         return leaves(parse_json(model::to_json(open_model_folder(side.folder).config)));
     return leaves(parse_json(train::read_description(side.folder).config_json));

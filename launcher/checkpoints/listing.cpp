@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "launcher/checkpoints/stored_run.hpp"
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/path_status.hpp"
@@ -138,7 +139,8 @@ private:
 };
 
 std::optional<ListedModel> model_of(const std::string& folder, const Lister& lister) {
-    const std::string file = folder + "/" + train::weights_file;
+    const std::string file =
+        folder + "/" + (is_adapter_folder(folder) ? adapter_weights_file : train::weights_file);
     const std::string path = path_exists(file) ? file : folder + "/" + train::weight_index_file;
     if (!path_exists(path)) return std::nullopt;
     ListedModel model;

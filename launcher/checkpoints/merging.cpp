@@ -6,14 +6,18 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "data/storage/foreign_tokenizer.hpp"
 #include "launcher/checkpoints/adapter_files.hpp"
 #include "launcher/checkpoints/new_model.hpp"
 #include "launcher/model_folder/adapters.hpp"
+#include "launcher/model_folder/free_rates.hpp"
+#include "launcher/model_folder/model_files.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "launcher/rank/frozen_base.hpp"
 #include "model/blocks/layout.hpp"
@@ -43,10 +47,14 @@ struct Factors {
 
 class AdapterWeights {
 public:
-    AdapterWeights(const model::ModelConfig& config, const std::string& weights)
-        : file_(weights), scale_(model::lora_scale(config.lora)) {}
+    AdapterWeights(const model::ModelConfig& config, const std::string& weights) : file_(weights) {
+        for (const model::ParameterRow& row : model::parameter_rows(config))
+            scales_[row.parameter.name] = model::lora_scale(config, row.place);
+    }
 
-    float scale() const noexcept { return scale_; }
+    float scale(const train::KnownTensor& matrix) const {
+        return scales_.at(train::adapter_name(matrix, train::LoraFactor::a));
+    }
     bool has(const train::KnownTensor& matrix) const {
         return file_.find(train::adapter_name(matrix, train::LoraFactor::a)) != nullptr;
     }
@@ -66,7 +74,7 @@ public:
 
 private:
     train::SafetensorsFile file_;
-    const float scale_;
+    std::map<std::string, float> scales_;
 };
 
 // Adds scale * b^T a to a matrix [out, in], or to its transpose if `turned`.
@@ -103,7 +111,7 @@ bool merge_values(const Factors& factors, float scale, bool turned, std::vector<
 void merge_tensor(const train::TensorInfo& tensor, const train::KnownTensor& known,
                   AdapterWeights& adapters, std::vector<std::byte>& bytes) {
     const Factors factors = adapters.read(known);
-    const float scale = adapters.scale();
+    const float scale = adapters.scale(known);
     const auto merged = [&]<class T>(T) {
         return merge_values<T>(factors, scale, known.turned, bytes);
     };
@@ -163,12 +171,21 @@ bool holds_weights(const fs::path& path) {
                                [&](const char* ending) { return path.extension() == ending; });
 }
 
+// Of a base that a run wrote, and nothing that transformers knows.
+bool is_of_run_alone(const fs::path& path) {
+    const std::string name = path.filename();
+    const auto& kept = data::format::foreign_tokenizer_files;
+    return is_of_a_run(name) && name != "config.json" &&
+           std::ranges::find(kept, name) == kept.end();
+}
+
 void copy_others(const std::string& base, const std::string& to) {
     for (const auto& entry : fs::directory_iterator(base)) {
         const fs::path& path = entry.path();
         const bool index = path.filename().string().ends_with(".index.json") &&
                            path.filename() != train::weight_index_file;
-        if (!entry.is_regular_file() || holds_weights(path) || index) continue;
+        if (!entry.is_regular_file() || holds_weights(path) || index || is_of_run_alone(path))
+            continue;
         train::OutputFile out(to + "/" + path.filename().string(), train::OutputFile::Mode::create);
         read_blocks(path, "cannot be read", [&](std::string_view block) { out.write(block); });
         out.sync();
@@ -180,10 +197,8 @@ void copy_others(const std::string& base, const std::string& to) {
 void require_same_base(const model::ModelConfig& config) {
     model::ModelConfig base = open_model_folder(config.lora.base).config;
     base.lora = config.lora;
-    // What is left out by chance in training is no part of the arithmetic.
-    base.dropout = config.dropout;
-    base.attention_dropout = config.attention_dropout;
-    base.relu_dropout = config.relu_dropout;
+    // They belong to training, and are no part of the arithmetic.
+    for (const FreeRate& rate : free_rates) base.*rate.value = config.*rate.value;
     if (base != config)
         throw Error(ErrorKind::config,
                     "the base of these adapters has changed: the config.json in " +

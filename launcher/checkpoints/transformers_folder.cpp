@@ -75,7 +75,7 @@ std::string fill_for_transformers(const std::string& folder, const std::string& 
     const Dtype type = conversion.type.value_or(type_in(file));
     const std::string told = write_tokenizer(*model.tokenizer, like, folder);
     const auto form = huggingface_form(model.config, type, huggingface_config_in(like),
-                                       model.tokenizer->special());
+                                       model.tokenizer->special(), model.tokenizer->reply_begin());
     train::write_atomically(folder + "/config.json", form.config_json);
     const auto tensors = train::file_layout(names, table.all());
     const train::FileWeights all{

@@ -232,7 +232,8 @@ void require_no_contradiction(const std::string& folder, const model::ModelConfi
 
 Verified verify_description(const std::string& folder, const std::vector<std::string>& names) {
     Verified verified;
-    verified.path = train::description_path(folder);
+    verified.path = is_adapter_folder(folder) ? folder + "/" + adapter_config_file
+                                              : train::description_path(folder);
     verified.files = 1;
     found_good(verified, [&] {
         check_defaults(folder);
@@ -267,7 +268,9 @@ bool verify_model(const std::string& folder, const std::function<void(const Veri
     const auto names = train::retry_reading([&] { return train::names_in(checkpoints); });
     if (holds_model(folder)) tell(verify_description(folder, names));
     const std::string weights = folder + "/" + train::weights_file;
-    const auto is_foreign = [&] { return is_huggingface_folder(folder); };
+    const auto is_foreign = [&] {
+        return is_huggingface_folder(folder) && !is_adapter_folder(folder);
+    };
     if (holds_model(folder) && train::retry_reading(is_foreign))
         verify_huggingface_weights(folder, tell);
     else if (path_exists(weights))

@@ -245,8 +245,6 @@ constexpr std::array habits{
     OptionHabit{"lora-target-linear apply-lora-to-mlp lora-attn-modules",
                 "it is --lora-modules all-linear here, or names with commas between them"},
     OptionHabit{"use-rslora", "it is --lora-rs here"},
-    OptionHabit{"lora-dropout",
-                "leave it out: what goes into an adapter is not dropped (lora_dropout 0)"},
     OptionHabit{
         "adapter adapter-name-or-path lora-model-dir lora-path lora-weights peft-model-id peft",
         "train goes on from PEFT's adapters by --lora DIR; other programs take their "

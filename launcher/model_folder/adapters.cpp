@@ -29,11 +29,17 @@ std::string canonical_folder(const std::string& path) {
     return unknown ? fs::absolute(path).lexically_normal().string() : whole.string();
 }
 
+// A model of transformers, which a run may have written, without adapters.
+bool may_be_base(const std::string& folder) {
+    if (is_adapter_folder(folder) || huggingface_config_in(folder).empty()) return false;
+    return is_huggingface_folder(folder) || open_model_folder(folder).config.lora.rank == 0;
+}
+
 // Paths in adapter_config.json are seen from the folder, or from where the program was called.
 std::string base_of(const std::string& folder, const std::string& config, const std::string& text) {
     const std::string named = model::peft_base(text, config);
     for (const std::string& path : {(fs::path(folder) / named).string(), named})
-        if (is_huggingface_folder(path)) return canonical_folder(path);
+        if (may_be_base(path)) return canonical_folder(path);
     refuse_lora(config + ": \"base_model_name_or_path\" is " + shown(named) +
                 ", and no folder of a model of transformers has this path; write there the path "
                 "of the folder that the adapters were trained on");
@@ -52,6 +58,7 @@ model::Lora chosen(const model::ModelConfig& base, const LoraChoice& choice) {
     lora.alpha =
         static_cast<float>(choice.alpha > 0 ? choice.alpha : 2 * static_cast<double>(choice.rank));
     lora.rank_stabilized = choice.rank_stabilized ? model::Has::yes : model::Has::no;
+    lora.dropout = choice.dropout;
     lora.modules = model::lora_paths(base.kind, words_of(choice.modules), "--lora-modules");
     return lora;
 }
@@ -67,6 +74,7 @@ void require_same_adapters(const model::ModelConfig& model, const std::string& f
                         "; leave the option out, or give another -mf");
     };
     differs("lora-r", choice.rank != there.rank);
+    differs("lora-dropout", choice.dropout != there.dropout);
     differs("lora", there.rank == 0);
     if (choice.rank == 0 || there.rank == 0) return;
     const model::Lora wanted = chosen(model, choice);
@@ -76,27 +84,28 @@ void require_same_adapters(const model::ModelConfig& model, const std::string& f
 }
 
 void require_base_for_adapters(const ModelSource& source, const char* option) {
-    if (!source.folder.empty() && holds_model(source.folder) &&
-        !is_huggingface_folder(source.folder))
+    if (!source.folder.empty() && may_be_base(source.folder)) return;
+    if (!source.folder.empty() && holds_model(source.folder))
         refuse_lora(
             std::string(option) + ": " + source.folder +
             (open_model_folder(source.folder).config.lora.rank > 0
                  ? " has adapters already: leave the option out to go on with them, or merge "
                    "them by `lockstep checkpoint convert --merge` first"
-                 : " is a run of Lockstep; make a model of transformers of it by `lockstep "
+                 : " has Lockstep's own form; make a model of transformers of it by `lockstep "
                    "checkpoint convert " +
                        source.folder + " BASE --to transformers`"));
-    if (source.folder.empty() || !is_huggingface_folder(source.folder))
-        refuse_lora(std::string(option) +
-                    ": adapters are added to a model of transformers; name its folder by "
-                    "--init-model");
+    refuse_lora(std::string(option) +
+                ": adapters are added to a model of transformers; name its folder by "
+                "--init-model");
 }
 
 }  // namespace
 
 bool is_adapter_folder(const std::string& folder) {
-    return !folder.empty() && path_exists(folder + "/" + adapter_config_file) &&
-           !path_exists(folder + "/config.json");
+    if (folder.empty() || !path_exists(folder + "/" + adapter_config_file)) return false;
+    if (!path_exists(folder + "/config.json")) return true;
+    return is_huggingface_folder(folder) && !path_exists(folder + "/" + train::weights_file) &&
+           !path_exists(folder + "/" + train::weight_index_file);
 }
 
 OpenedModel open_adapter_folder(const std::string& folder, const std::string& base) {
@@ -132,6 +141,7 @@ model::ModelConfig with_adapters(const model::ModelConfig& model, const ModelSou
                              : ": has no " + std::string(adapter_config_file) +
                                    "; name a folder of PEFT's adapters"));
         adapted.lora = open_adapter_folder(choice.adapter, source.folder).config.lora;
+        if (given.contains("lora-dropout")) adapted.lora.dropout = choice.dropout;
     }
     model::validate(adapted);
     return adapted;

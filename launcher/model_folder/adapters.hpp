@@ -13,7 +13,8 @@ namespace lockstep::launcher {
 inline constexpr const char* adapter_config_file = "adapter_config.json";
 inline constexpr const char* adapter_weights_file = "adapter_model.safetensors";
 
-// Tells whether the folder holds adapters as PEFT writes them, and nothing else of a model.
+// Tells whether the folder holds adapters as PEFT writes them, and no model: at most the
+// config.json of their base beside them.
 bool is_adapter_folder(const std::string& folder);
 
 // Returns the model that the base and the adapters of such a folder are together. `base` may name
@@ -27,6 +28,7 @@ struct LoraChoice {
     double alpha = 0;       // 0: twice the rank
     std::string modules = "all-linear";
     bool rank_stabilized = false;
+    float dropout = 0;
     std::string adapter;  // folder of adapters to begin with; empty: new ones
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +26,11 @@ std::string huggingface_config_in(const std::string& folder);
 train::NamesOf names_in_huggingface(const model::ModelConfig& config, const std::string& folder);
 
 // Returns how transformers reads the model with weights of this type. `before` is the text of the
-// config.json that it came with; empty: it came with none.
+// config.json that it came with; empty: it came with none. `reply_begin` begins each reply.
 train::TransformersForm huggingface_form(const model::ModelConfig& config, Dtype type,
                                          const std::string& before,
-                                         const data::SpecialTokens& tokens);
+                                         const data::SpecialTokens& tokens,
+                                         std::optional<std::int32_t> reply_begin);
 
 // Returns how a model's folder is one of transformers: if these have models of the kind and read
 // the tokenizer's files, which lie in `tokenizer_folder`. Its config.json is made of that in the

@@ -288,6 +288,10 @@ OpenedModel open_own_folder(const std::string& folder) {
         model::config_from_json(description.config_json, train::description_path(folder));
     opened.tokenizer = data::open_tokenizer(folder);
     opened.dictionary_hash = description.dictionary_hash;
+    // Folders that are moved together keep a path that is seen from the adapters.
+    std::string& base = opened.config.lora.base;
+    if (!base.empty() && fs::path(base).is_relative())
+        base = (fs::canonical(folder) / base).lexically_normal();
     return opened;
 }
 

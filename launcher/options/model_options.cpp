@@ -91,6 +91,7 @@ OptionTable lora_table(RunConfig& config) {
                   0, 1 << 14);
     table.number_from_0("lora-alpha", lora.alpha,
                         "adapters count alpha / rank times (0: twice the rank)", 1e6);
+    table.rate("lora-dropout", lora.dropout, "on what adapters read");
     table.text("lora-modules", lora.modules, "NAMES",
                "matrices with adapters, by the ends of their names: q_proj,v_proj; or all-linear");
     table.flag("lora-rs", lora.rank_stabilized, "adapters count alpha / sqrt(rank) times");

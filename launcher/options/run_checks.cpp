@@ -172,6 +172,8 @@ void check_lora(const RunConfig& config) {
                                                   : ": the adapters of --lora have their own; "
                                                     "leave it out"));
     }
+    if (given("lora-dropout") && config.lora.rank == 0 && config.lora.adapter.empty())
+        config_error("--lora-dropout: give --lora-r, the rank, or --lora, too");
 }
 
 // Adapters with a smaller share in the sums than these would have none.

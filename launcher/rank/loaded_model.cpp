@@ -78,6 +78,15 @@ std::string weights_of(const std::string& folder, const std::string& checkpoint,
     return verified_weights(path);
 }
 
+namespace {
+
+std::string description_of(const std::string& folder) {
+    return is_adapter_folder(folder) ? folder + "/" + adapter_config_file
+                                     : train::description_path(folder);
+}
+
+}  // namespace
+
 void require_fitting(const model::ModelConfig& config, const std::string& folder,
                      const std::string& weights) {
     constexpr std::uintmax_t bytes_per_weight = 2;  // in BF16, the smallest type
@@ -86,12 +95,12 @@ void require_fitting(const model::ModelConfig& config, const std::string& folder
     const train::ParameterTable table = model::parameter_table(config);
     // A damaged config.json must not take the memory of weights that the file cannot hold.
     if (table.count() > bytes / bytes_per_weight)
-        throw Error(ErrorKind::config, train::description_path(folder) + " describes " +
+        throw Error(ErrorKind::config, description_of(folder) + " describes " +
                                            std::to_string(table.count()) + " weights, but " +
                                            weights + " has only " + std::to_string(bytes) +
                                            " bytes; restore the file that is damaged");
     train::check_shapes(weights, table,
-                        "it or " + train::description_path(folder) +
+                        "it or " + description_of(folder) +
                             " is damaged or another model's; restore "
                             "them, or use another checkpoint");
 }

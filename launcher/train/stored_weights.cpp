@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
 #include "runtime/comm/texts.hpp"
@@ -81,13 +82,25 @@ void load_shared_weights(const std::string& path, model::Model& model, train::En
     owned->write_back(Written::weights);
 }
 
+namespace {
+
+// Not so a checkpoint of a run, whose best weights are another model.
+bool holds_base(const std::string& path) {
+    const std::string folder = model_folder_of(path);
+    if (folder.empty() || is_adapter_folder(folder)) return false;
+    if (is_huggingface_folder(folder)) return true;
+    return holds_model(path) && open_model_folder(folder).config.lora.rank == 0;
+}
+
+}  // namespace
+
 std::string first_weights(const RunConfig& config, const model::ModelConfig& model,
                           const Warn& warn) {
     if (model.lora.rank > 0 && !config.lora.adapter.empty())
         return weights_of(config.lora.adapter, warn);
     const std::string& from = config.init_model;
     // New adapters: the folder has their base.
-    if (model.lora.rank > 0 && is_huggingface_folder(model_folder_of(from))) return "";
+    if (model.lora.rank > 0 && holds_base(from)) return "";
     return holds_model(from) ? weights_of(from, warn) : from;
 }
 

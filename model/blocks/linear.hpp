@@ -5,7 +5,9 @@
 
 #include "model/blocks/stack_pass.hpp"
 #include "model/blocks/weights.hpp"
+#include "runtime/kernels/dropout.hpp"
 #include "runtime/kernels/linear.hpp"
+#include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/scale.hpp"
 
 namespace lockstep::model {
@@ -30,7 +32,7 @@ struct LinearBlock {
         kernels::linear_forward<T>(run.ctx, x, weights.w, weights.b, y);
         const auto mark = run.arena.mark();
         for (const Adapter<T, Space>& adapter : weights.adapters) {
-            const Matrix low = low_rank(run, adapter, x);
+            const Matrix low = low_rank(run, adapter, input_of(run, adapter, x));
             kernels::linear_backward_input<T>(run.ctx, low, adapter.b, columns_of(adapter, y),
                                               Into::add);
             run.arena.rewind(mark);
@@ -57,8 +59,7 @@ struct LinearBlock {
             d_low.push_back(backward_of_adapter(run, adapter, x, dy));
         kernels::linear_backward_input<T>(run.ctx, dy, weights.w, dx, into);
         for (std::size_t i = 0; i < d_low.size(); ++i)
-            kernels::linear_backward_input<T>(run.ctx, d_low[i], weights.adapters[i].a, dx,
-                                              Into::add);
+            add_gradient_of_input(run, weights.adapters[i], d_low[i], dx);
         run.arena.rewind(mark);
     }
 
@@ -66,6 +67,29 @@ private:
     template <class M>
     static M columns_of(const Adapter<T, Space>& adapter, const M& y) {
         return y.columns(adapter.first, adapter.b.cols);
+    }
+
+    // Returns what the adapter reads: x, or some of it in the arena.
+    static Constant input_of(const StackPass<Ctx, T>& run, const Adapter<T, Space>& adapter,
+                             Constant x) {
+        const kernels::Dropout site = run.adapter_dropout(adapter.number);
+        if (!site.active()) return x;
+        const Matrix dropped = run.take(x.rows, x.cols);
+        kernels::dropout<T>(run.ctx, site, run.batch.coordinates, x, dropped);
+        return dropped;
+    }
+
+    static void add_gradient_of_input(const StackPass<Ctx, T>& run,
+                                      const Adapter<T, Space>& adapter, Constant d_low, Matrix dx) {
+        const kernels::Dropout site = run.adapter_dropout(adapter.number);
+        if (!site.active())
+            return kernels::linear_backward_input<T>(run.ctx, d_low, adapter.a, dx, Into::add);
+        const auto mark = run.arena.mark();
+        const Matrix d_dropped = run.take(dx.rows, dx.cols);
+        kernels::linear_backward_input<T>(run.ctx, d_low, adapter.a, d_dropped, Into::overwrite);
+        kernels::dropout<T>(run.ctx, site, run.batch.coordinates, d_dropped, d_dropped);
+        kernels::add<T>(run.ctx, d_dropped, dx);
+        run.arena.rewind(mark);
     }
 
     // Returns scale * x a^T, [x.rows, rank], in the arena.
@@ -84,12 +108,13 @@ private:
         const Constant d_columns = columns_of(adapter, dy);
         const Matrix d_low = run.take(x.rows, adapter.a.rows);
         const auto mark = run.arena.mark();
-        const Constant low = low_rank(run, adapter, x);
+        const Constant input = input_of(run, adapter, x);
+        const Constant low = low_rank(run, adapter, input);
         kernels::linear_backward_weight<T>(run.ctx, d_columns, low, adapter.db, run.gradients_into);
-        run.arena.rewind(mark);
         kernels::linear_forward<T>(run.ctx, d_columns, adapter.b, {}, d_low);
         kernels::scale<T>(run.ctx, adapter.scale, d_low);
-        kernels::linear_backward_weight<T>(run.ctx, x, d_low, adapter.da, run.gradients_into);
+        kernels::linear_backward_weight<T>(run.ctx, input, d_low, adapter.da, run.gradients_into);
+        run.arena.rewind(mark);
         return d_low;
     }
 };

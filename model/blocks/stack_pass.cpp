@@ -25,7 +25,8 @@ StackSettings stack_settings(const ModelConfig& config, StackKind kind) {
             scaled ? std::sqrt(static_cast<float>(config.embedding_size)) : 1.0f,
             config.dropout,
             config.attention_dropout,
-            config.relu_dropout};
+            config.relu_dropout,
+            config.lora.dropout};
 }
 
 }  // namespace lockstep::model

@@ -112,7 +112,7 @@ struct StackSettings {
     Has gate;
     kernels::Activation activation;
     float embedding_scale;
-    float dropout, attention_dropout, relu_dropout;
+    float dropout, attention_dropout, relu_dropout, adapter_dropout;
 };
 
 StackSettings stack_settings(const ModelConfig& config, StackKind kind);
@@ -165,6 +165,13 @@ struct StackPass {
                            : site == DropoutSite::ffn_hidden ? settings.relu_dropout
                                                              : settings.dropout;
         return {rate, dropout_site(settings.kind, layer, site), state};
+    }
+
+    // Of what an adapter of the layer reads.
+    kernels::Dropout adapter_dropout(std::uint32_t number) const {
+        if (!state) return {};
+        return {settings.adapter_dropout,
+                dropout_site(settings.kind, layer, DropoutSite::adapter) + number, state};
     }
 
     kernels::Sequences<Space> self_sequences() const {

@@ -28,6 +28,7 @@ struct Adapter {
     MatrixView<float, Space> da, db;
     std::int64_t first = 0;  // column
     float scale = 1;
+    std::uint32_t number = 0;  // among those of a layer, for dropout
 };
 
 // The model's weights are named views into a parameter store: the values of type T with which it
@@ -266,8 +267,9 @@ private:
         const auto a = matrix(place);
         const auto da = d_matrix(place);
         place.values = Values::lora_b;
-        linear.adapters.push_back(
-            {a, matrix(place), da, d_matrix(place), rows.first, lora_scale(config_.lora)});
+        const auto number = &module - lora_modules(config_.kind).data();
+        linear.adapters.push_back({a, matrix(place), da, d_matrix(place), rows.first,
+                                   lora_scale(config_, place), static_cast<std::uint32_t>(number)});
     }
 
     Norm<T, Space> norm(const ParameterPlace& place) const {

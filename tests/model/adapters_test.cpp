@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "model/blocks/layout.hpp"
 #include "model/config_json.hpp"
@@ -215,12 +216,16 @@ TEST_CASE("layers with adapters that are calculated again have the same gradient
         CAPTURE(folder);
         const Adapted adapted(folder);
         const auto batch = adapted.batch();
-        AdaptedModel kept(adapted);
-        kept.train(batch, kernels::Into::overwrite);
-        for (const model::Recompute level : {model::Recompute::ffn, model::Recompute::layer}) {
-            AdaptedModel again(adapted, train::Precision::fp32, {level});
-            again.train(batch, kernels::Into::overwrite);
-            CHECK(std::ranges::equal(kept.store.gradient(), again.store.gradient()));
+        Adapted dropping(folder);
+        dropping.config.lora.dropout = 0.25f;
+        for (const Adapted* const each : {&adapted, &std::as_const(dropping)}) {
+            AdaptedModel kept(*each);
+            kept.train(batch, kernels::Into::overwrite);
+            for (const model::Recompute level : {model::Recompute::ffn, model::Recompute::layer}) {
+                AdaptedModel again(*each, train::Precision::fp32, {level});
+                again.train(batch, kernels::Into::overwrite);
+                CHECK(std::ranges::equal(kept.store.gradient(), again.store.gradient()));
+            }
         }
         AdaptedModel narrow(adapted, train::Precision::bf16);
         CHECK(narrow.train(batch, kernels::Into::overwrite).nll / adapted.tokens() ==
@@ -231,7 +236,8 @@ TEST_CASE("layers with adapters that are calculated again have the same gradient
 TEST_CASE("a dry run with adapters takes what a step takes, to the byte") {
     for (const std::string& folder : folders()) {
         CAPTURE(folder);
-        const Adapted adapted(folder);
+        Adapted adapted(folder);
+        adapted.config.lora.dropout = 0.25f;
         const auto batch = tests::with_filler(adapted.batch(), 90);
         const train::BatchShape shape = tests::shape_of(batch);
         for (const auto level : {model::Recompute::nothing, model::Recompute::layer})
@@ -255,9 +261,13 @@ TEST_CASE("with dropout the gradients of adapters are the loss's slope") {
         Adapted adapted(folder);
         adapted.config.dropout = 0.2f;
         adapted.config.attention_dropout = 0.3f;
-        AdaptedModel test(adapted);
         const auto batch = adapted.batch();
-        test.train(batch, kernels::Into::overwrite);
+        const double without = AdaptedModel(adapted).train(batch, kernels::Into::overwrite).nll;
+        adapted.config.lora.dropout = 0.25f;
+        AdaptedModel test(adapted);
+        CHECK(tests::evaluated(*test.model, batch).nll / adapted.tokens() ==
+              doctest::Approx(adapted.expected.at("loss").get<double>()).epsilon(1e-5));
+        CHECK(test.train(batch, kernels::Into::overwrite).nll != without);
         const std::vector<float> gradient(test.store.gradient().begin(),
                                           test.store.gradient().end());
         const std::vector<float> master(test.store.master().begin(), test.store.master().end());
@@ -346,8 +356,17 @@ TEST_CASE("adapters of other kinds are refused by their key") {
     refused(with("bias", "all"), "\"bias\" is \"all\"");
     refused(with("use_dora", true), "\"use_dora\" is true");
     refused(with("modules_to_save", {"lm_head"}), "\"modules_to_save\"");
-    refused(with("rank_pattern", {{"q_proj", 8}}), "\"rank_pattern\"");
-    refused(with("alpha_pattern", {{"q_proj", 8}}), "\"alpha_pattern\"");
+    refused(with("rank_pattern", {{"q_proj", 0}}), "\"rank_pattern\"");
+    refused(with("rank_pattern", {{"q_proj", 1.5}}), "\"rank_pattern\"");
+    refused(with("rank_pattern", {{"^model.*q_proj", 8}}), "\"rank_pattern\"");
+    refused(with("rank_pattern", {8}), "\"rank_pattern\"");
+    refused(with("alpha_pattern", {{"q_proj", "x"}}), "\"alpha_pattern\"");
+    refused(with("task_type", "SEQ_CLS"), "\"task_type\" is \"SEQ_CLS\"");
+    refused(with("lora_dropout", "x"), "\"lora_dropout\" is \"x\"");
+    refused(with("lora_dropout", 1), "\"lora_dropout\" is 1");
+    CHECK(
+        model::lora_from_peft(with("lora_dropout", 0.25).dump(), "F", model::Kind::llama).dropout ==
+        0.25f);
     refused(with("layers_to_transform", {0}), "\"layers_to_transform\"");
     refused(with("init_lora_weights", "pissa"), "\"init_lora_weights\" is \"pissa\"");
     refused(with("use_qalora", true), "\"use_qalora\" is true");

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,6 +23,8 @@
 #include "runtime/core/json_text.hpp"
 #include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/checkpoint/file_layout.hpp"
+#include "runtime/train/checkpoint/safetensors_header.hpp"
 #include "runtime/train/checkpoint/transformers_names.hpp"
 #include "runtime/train/checkpoint/weight_index.hpp"
 #include "tests/model/batch_parts.hpp"
@@ -175,6 +178,25 @@ TEST_CASE("losses and gradients of models of transformers are its own") {
         // Gradients are added to those of an earlier micro-batch.
         test->train(batch, kernels::Into::add);
         check_gradients(family, *test, 2 * tokens);
+    }
+}
+
+TEST_CASE("weights of models of transformers are written with the names and shapes that they had") {
+    for (const std::string& folder : folders()) {
+        CAPTURE(folder);
+        const Family family(folder);
+        const train::ParameterTable table = model::parameter_table(family.config);
+        std::map<std::string, std::vector<std::int64_t>> theirs, ours;
+        const std::vector<std::string> files = train::is_weight_index(family.weights())
+                                                   ? train::files_of_index(family.weights())
+                                                   : std::vector{family.weights()};
+        for (const std::string& file : files)
+            for (const train::TensorInfo& tensor : train::open_safetensors(file).tensors)
+                if (!train::is_buffer(tensor.name)) theirs[tensor.name] = tensor.shape;
+        const train::NamesOf names = train::SafetensorsFile(family.weights()).names();
+        for (const train::FileTensor& tensor : train::file_layout(names, table.all()))
+            ours[tensor.name] = tensor.shape;
+        CHECK(ours == theirs);
     }
 }
 

@@ -95,6 +95,21 @@ json blenderbot() {
         "unk_token_id": 3, "use_cache": true, "vocab_size": 8008})");
 }
 
+// As microsoft/Phi-3-mini-4k-instruct has it.
+json phi3() {
+    return parse_json(R"({"architectures": ["Phi3ForCausalLM"], "attention_bias": false,
+        "attention_dropout": 0.0,
+        "auto_map": {"AutoModelForCausalLM": "modeling_phi3.Phi3ForCausalLM"}, "bos_token_id": 1,
+        "embd_pdrop": 0.0, "eos_token_id": 32000, "hidden_act": "silu", "hidden_size": 3072,
+        "initializer_range": 0.02, "intermediate_size": 8192, "max_position_embeddings": 4096,
+        "model_type": "phi3", "num_attention_heads": 32, "num_hidden_layers": 32,
+        "num_key_value_heads": 32, "original_max_position_embeddings": 4096,
+        "pad_token_id": 32000, "resid_pdrop": 0.0, "rms_norm_eps": 1e-05, "rope_scaling": null,
+        "rope_theta": 10000.0, "sliding_window": 2047, "tie_word_embeddings": false,
+        "torch_dtype": "bfloat16", "transformers_version": "4.40.2", "use_cache": true,
+        "vocab_size": 32064})");
+}
+
 json with(json config, const char* key, const json& value) {
     config[key] = value;
     return config;
@@ -228,6 +243,20 @@ TEST_CASE("configs of encoder-decoders have the norms and positions of their cla
           kernels::Activation::relu);
 }
 
+TEST_CASE("a Phi3 has its window, and longrope is refused") {
+    const auto one = read(phi3());
+    CHECK(one.kind == model::Kind::phi3);
+    CHECK(one.parts.window == 2047);
+    CHECK(one.parts.norm_epsilon == 1e-5f);
+    CHECK(read(without(phi3(), "sliding_window")).parts.window == 0);
+    CHECK(read(with(phi3(), "resid_pdrop", 0.1)).dropout == 0.1f);
+    CHECK(read({{"model_type", "phi3"}, {"rope_theta", 10000.0}}).embedding_size == 3072);
+    refused(with(phi3(), "rope_scaling",
+                 {{"type", "longrope"}, {"short_factor", {1.0}}, {"long_factor", {1.0}}}),
+            {"rope_scaling", "longrope"});
+    refused(with(phi3(), "partial_rotary_factor", 0.75), {"partial_rotary_factor"});
+}
+
 TEST_CASE("encoder-decoders that are made otherwise are refused by the key") {
     refused(with(bart(), "activation_function", "tanh"), {"activation_function", "gelu or relu"});
     refused(with(bart(), "normalize_before", true), {"normalize_before", "false"});
@@ -316,20 +345,26 @@ TEST_CASE("a config.json that is written is read as the same model, in both gene
     windowed["sliding_window"] = 128;
     windowed["max_window_layers"] = 0;
     const json gpt2 = parse_json(R"({"model_type": "gpt2", "n_inner": 1000, "attn_pdrop": 0.3})");
-    for (const json& one : {llama(), qwen3(), mistral(), linear, yarn, windowed, gpt2}) {
+    const json small = parse_json(R"({"model_type": "blenderbot-small", "encoder_ffn_dim": 96,
+        "decoder_ffn_dim": 96, "scale_embedding": true, "activation_function": "relu"})");
+    for (const json& one : {llama(), qwen3(), mistral(), linear, yarn, windowed, gpt2, phi3(),
+                            bart(), blenderbot(), small}) {
         CAPTURE(one.dump());
         const model::ModelConfig config = model::config_from_huggingface(text_of(one), "x");
-        const std::string text =
-            model::config_for_huggingface(config, "bfloat16", "", {1, std::nullopt, {2, 3}});
+        const std::string text = model::config_for_huggingface(config, "bfloat16", "",
+                                                               {1, std::nullopt, {2, 3}, {}, {}});
         model::ModelConfig again = model::config_from_huggingface(text, "y");
         // Sizes that transformers' classes calculate are told.
         again.parts.kv_heads = config.parts.kv_heads;
         again.parts.head_dim = config.parts.head_dim;
         CHECK(again == config);
         const json written = parse_json(text);
+        // A run that goes on in its folder does not change what it has written.
+        CHECK(model::config_for_huggingface(config, "bfloat16", text, {}) == text);
         CHECK(written.at("eos_token_id") == json{2, 3});
         CHECK(written.at("bos_token_id") == 1);
         CHECK(written.at("torch_dtype") == "bfloat16");
+        CHECK(written.contains("decoder_start_token_id") == model::has_encoder(config));
         for (const char* key : {"rope_parameters", "rope_scaling"}) {
             json before = written;
             if (!before.contains("rope_theta")) continue;
@@ -353,4 +388,22 @@ TEST_CASE("a config.json that came in stays but for what the run has otherwise")
         config.attention_dropout = 0.1F;
         CHECK(written("bfloat16") == with(one, "attention_dropout", 0.1));
     }
+}
+
+TEST_CASE("a config.json of an encoder-decoder has its class with a head, and tokens of labels") {
+    const model::ModelConfig config = read(bart());
+    const auto written = [&](const json& before, const model::HuggingfaceTokens& tokens) {
+        const std::string text = before.is_null() ? "" : dump_json(before);
+        return parse_json(model::config_for_huggingface(config, "float32", text, tokens));
+    };
+    const json head = json::array({"BartForConditionalGeneration"});
+    CHECK(written(bart(), {}) == with(bart(), "architectures", head));
+    const json made = written(nullptr, {0, std::nullopt, {2}, 7, 5});
+    CHECK(made.at("architectures") == head);
+    // transformers cannot shift labels without a token that fills them up.
+    CHECK(made.at("pad_token_id") == 2);
+    CHECK(made.at("decoder_start_token_id") == 7);
+    CHECK(made.at("forced_bos_token_id") == 5);
+    CHECK(made.at("forced_eos_token_id") == 2);
+    CHECK(!written(nullptr, {0, 1, {2}, 2, {}}).contains("forced_bos_token_id"));
 }

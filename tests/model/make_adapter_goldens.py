@@ -3,7 +3,7 @@
 """Makes tests/golden/adapters/NAME: adapters that PEFT saved, and what PEFT calculates with them: the loss, gradients, replies, and
 the adapters after one step of AdamW.
 
-    make_adapter_goldens.py        # in the root of the repository; torch, transformers 5, peft
+    make_adapter_goldens.py [NAME...]        # in the root of the repository; torch, transformers 5, peft
 
 The bases are the tiny models of make_family_goldens.py and make_huggingface_golden.py; rows are those of the latter.
 """
@@ -11,6 +11,7 @@ The bases are the tiny models of make_family_goldens.py and make_huggingface_gol
 import json
 import pathlib
 import shutil
+import sys
 
 import torch
 from peft import LoraConfig, get_peft_model
@@ -26,6 +27,9 @@ CASES = {
     "llama": ("families/llama_groups_of_3", dict(r=3, lora_alpha=7, target_modules=["q_proj", "v_proj", "up_proj", "down_proj"])),
     "gpt2": ("huggingface/gpt2", dict(r=2, lora_alpha=4, use_rslora=True, target_modules=["c_attn", "c_proj"], fan_in_fan_out=True)),
     "gpt2_attention": ("huggingface/gpt2", dict(r=5, lora_alpha=5, target_modules=["attn.c_attn"], fan_in_fan_out=True)),
+    "llama_patterns": ("families/llama_groups_of_3", dict(
+        r=3, lora_alpha=7, target_modules=["q_proj", "v_proj", "gate_proj"],
+        rank_pattern={"layers.1.self_attn.q_proj": 5, "q_proj": 2}, alpha_pattern={"gate_proj": 4, "layers.0.self_attn.v_proj": 1.5})),
 }
 
 
@@ -83,8 +87,10 @@ def make(name, base, options, seed):
 
 
 def main():
-    shutil.rmtree(FOLDER, ignore_errors=True)
     for seed, (name, (base, options)) in enumerate(CASES.items()):
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
+        shutil.rmtree(FOLDER / name, ignore_errors=True)
         make(name, base, options, seed)
 
 

@@ -19,7 +19,7 @@ import sys
 import torch
 from tokenizers import Tokenizer
 from transformers import (AutoModelForCausalLM, AutoModelForSeq2SeqLM, BartConfig, BlenderbotConfig, BlenderbotSmallConfig, LlamaConfig,
-                          MistralConfig, Qwen2Config, Qwen3Config)
+                          MistralConfig, Phi3Config, Qwen2Config, Qwen3Config)
 
 FOLDER = pathlib.Path("tests/golden/families")
 VOCABULARY, REPLY = 61, 8
@@ -60,6 +60,8 @@ CASES = {
                                     scale_embedding=True, **STACKS), torch.bfloat16, "12KB"),
     "blenderbot_small": (BlenderbotSmallConfig(vocab_size=VOCABULARY, encoder_layers=2, decoder_layers=2, max_position_embeddings=30,
                                                scale_embedding=True, activation_function="relu", **STACKS), torch.float16, None),
+    "phi3": (Phi3Config(hidden_size=24, num_attention_heads=6, num_key_value_heads=2, intermediate_size=32, sliding_window=6,
+                        rope_parameters=rope(), pad_token_id=0, **SIZES), torch.float32, None),
 }
 
 

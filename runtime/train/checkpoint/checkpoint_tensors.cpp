@@ -23,7 +23,8 @@ namespace {
 // Names what a user of transformers knows the tensor's presence or shape by.
 std::string decided_by(const SafetensorsFile& file, std::string_view tensor, Deciding what) {
     const std::string_view keys = deciding_keys(file.names(), tensor, what);
-    return keys.empty() ? "" : " (config.json: " + std::string(keys) + ")";
+    const char* const config = file.names() == NamesOf::peft ? "adapter_config" : "config";
+    return keys.empty() ? "" : " (" + std::string(config) + ".json: " + std::string(keys) + ")";
 }
 
 // Returns the file with the weights of the folder, checkpoint or file that `path` names.

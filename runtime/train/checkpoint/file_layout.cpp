@@ -23,6 +23,17 @@ std::vector<std::int64_t> rows_of_parts(const Parameter& parameter, std::size_t 
                                      parameter.shape.front() / static_cast<std::int64_t>(parts));
 }
 
+// Of the logits that the table of embeddings gives.
+FileTensor zero_bias_of(const Parameter& table, std::size_t number) {
+    const std::int64_t rows = table.shape.front();
+    return {.name = std::string(logits_bias),
+            .shape = {1, rows},
+            .parameter = number,
+            .first = 0,
+            .count = static_cast<std::size_t>(rows),
+            .zero = true};
+}
+
 }  // namespace
 
 std::vector<FileTensor> file_layout(NamesOf names, std::span<const Parameter> parameters) {
@@ -48,6 +59,8 @@ std::vector<FileTensor> file_layout(NamesOf names, std::span<const Parameter> pa
             first += tensor.count;
             tensors.push_back(std::move(tensor));
         }
+        if (is_encoder_decoder(names) && p.tied == Tied::yes)
+            tensors.push_back(zero_bias_of(p, number));
     }
     return tensors;
 }
@@ -74,7 +87,7 @@ void for_each_in_file(const FileTensor& tensor, const Parameter& parameter, cons
     std::vector<float> values(tensor.turned ? tensor.count : std::min(file_block, tensor.count));
     for (std::size_t at = 0; at < tensor.count; at += values.size()) {
         values.resize(std::min(values.size(), tensor.count - at));
-        read(parameter, tensor.first + at, view_of(values));
+        if (!tensor.zero) read(parameter, tensor.first + at, view_of(values));
         if (tensor.turned)
             take_turned(tensor, view_of(values), take);
         else

@@ -14,18 +14,20 @@
 
 namespace lockstep::train {
 
-// A tensor of a file of weights: whole rows of a parameter.
+// A tensor of a file of weights: whole rows of a parameter, or zeros, which no parameter has.
 struct FileTensor {
     std::string name;
     std::vector<std::int64_t> shape;   // in the file
     std::size_t parameter = 0;         // its number
     std::size_t first = 0, count = 0;  // elements of the parameter
     bool turned = false;               // the file holds the transposed matrix
+    bool zero = false;
 };
 
 // Returns the tensors of a file that holds the parameters under the names of `names`, in their
-// order. Where transformers keeps several matrices apart, each is one of Parameter::parts. Throws
-// kind config that names a parameter for which such a file has no place.
+// order. Where transformers keeps several matrices apart, each is one of Parameter::parts. The
+// logits of its encoder-decoders have a bias, which follows the table of embeddings. Throws kind
+// config that names a parameter for which such a file has no place.
 std::vector<FileTensor> file_layout(NamesOf names, std::span<const Parameter> parameters);
 
 // Fills `values` with the elements of a parameter from `first` on.

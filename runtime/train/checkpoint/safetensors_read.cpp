@@ -43,7 +43,7 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
     buffers_ = take_buffers(tensors_);
     // Every GPT-2 has one matrix for both.
     if (names_ == NamesOf::gpt2) take_as_copy_of_embeddings();
-    if (names_ == NamesOf::bart) copies_ = take_copies_of_shared(tensors_);
+    if (is_encoder_decoder(names_)) copies_ = take_copies_of_shared(tensors_);
     tensors_ = with_own_names(path_, std::move(tensors_));
 }
 

@@ -44,6 +44,12 @@ constexpr std::array llama_tables{
     Names{"lm_head.weight", "lm_head.weight"},
 };
 
+// Phi3 has the others of llama_layer, too.
+constexpr std::array phi3_layer{
+    Names{"self_attn.qkv_proj.weight", "self_attention.qkv.weight"},
+    Names{"mlp.gate_up_proj.weight", "ffn.lin1.weight"},
+};
+
 constexpr std::array llama_layer{
     Names{"input_layernorm.weight", "norm1.weight"},
     Names{"post_attention_layernorm.weight", "norm2.weight"},
@@ -69,10 +75,16 @@ constexpr std::array bart_tables{
     Names{"shared.weight", "embeddings.weight"},
     Names{"encoder.embed_positions.weight", "encoder.position_embeddings.weight"},
     Names{"decoder.embed_positions.weight", "decoder.position_embeddings.weight"},
+};
+
+constexpr std::array bart_norms{
     Names{"encoder.layernorm_embedding.weight", "encoder.norm_embeddings.weight"},
     Names{"encoder.layernorm_embedding.bias", "encoder.norm_embeddings.bias"},
     Names{"decoder.layernorm_embedding.weight", "decoder.norm_embeddings.weight"},
     Names{"decoder.layernorm_embedding.bias", "decoder.norm_embeddings.bias"},
+};
+
+constexpr std::array blenderbot_norms{
     Names{"encoder.layer_norm.weight", "encoder.norm_embeddings.weight"},
     Names{"encoder.layer_norm.bias", "encoder.norm_embeddings.bias"},
     Names{"decoder.layer_norm.weight", "decoder.norm_embeddings.weight"},
@@ -164,7 +176,10 @@ std::optional<KnownTensor> find(std::span<const Module> modules, std::string_vie
 }
 
 std::optional<KnownTensor> find_in_stacks(std::string_view name) {
-    if (auto table = find(bart_tables, name, "")) return table;
+    for (const std::span<const Names> tables :
+         {std::span<const Names>(bart_tables), std::span<const Names>(bart_norms),
+          std::span<const Names>(blenderbot_norms)})
+        if (auto table = find(tables, name, "")) return table;
     const auto in = [&](const std::string& layers, std::span<const Module> modules) {
         const LayerName parts = layer_name(name, layers);
         return parts.layer.empty()
@@ -178,7 +193,9 @@ std::optional<KnownTensor> find_in_stacks(std::string_view name) {
 }  // namespace
 
 std::optional<KnownTensor> of_transformers(std::string_view theirs) {
-    if (auto llama = find(llama_tables, llama_layer, theirs, "model.layers.")) return llama;
+    for (const std::span<const Names> layer :
+         {std::span<const Names>(llama_layer), std::span<const Names>(phi3_layer)})
+        if (auto llama = find(llama_tables, layer, theirs, "model.layers.")) return llama;
     if (auto bart = find_in_stacks(without_prefix(theirs, "model."))) return bart;
     return find(gpt2_tables, gpt2_layer, without_gpt2_prefix(theirs), "h.");
 }
@@ -205,7 +222,7 @@ std::optional<KnownTensor> of_peft(std::string_view theirs) {
     return std::nullopt;
 }
 
-bool is_logits_bias(std::string_view theirs) noexcept { return theirs == "final_logits_bias"; }
+bool is_logits_bias(std::string_view theirs) noexcept { return theirs == logits_bias; }
 
 bool is_table_of_stacks(std::string_view theirs) noexcept {
     constexpr std::array<std::string_view, 4> tables{"shared.weight", "encoder.embed_tokens.weight",
@@ -238,12 +255,54 @@ std::vector<ForeignName> found_ours(std::span<const Names> names, std::string_vi
     return found;
 }
 
+std::vector<ForeignName> names_in_layer(std::span<const Module> modules, std::string_view ours,
+                                        const std::string& before) {
+    const std::size_t dot = std::min(ours.rfind('.'), ours.size());
+    std::vector<ForeignName> found;
+    for (const Module& module : modules)
+        if (module.ours == ours.substr(0, dot))
+            found.push_back({before + std::string(module.theirs) + std::string(ours.substr(dot))});
+    return found;
+}
+
+// Modules of encoders and decoders, which have weights and biases.
+std::vector<ForeignName> names_in_stacks(NamesOf names, std::string_view ours) {
+    const std::span<const Names> norms =
+        names == NamesOf::bart ? std::span<const Names>(bart_norms) : blenderbot_norms;
+    for (const std::span<const Names> tables : {std::span<const Names>(bart_tables), norms})
+        if (auto found = found_ours(tables, ours, "model."); !found.empty()) return found;
+    const auto in = [&](const std::string& layers, std::span<const Module> modules) {
+        const LayerName parts = layer_name(ours, layers);
+        return parts.layer.empty()
+                   ? std::vector<ForeignName>()
+                   : names_in_layer(modules, parts.rest,
+                                    "model." + layers + std::string(parts.layer) + ".");
+    };
+    auto encoder = in("encoder.layers.", bart_encoder_layer);
+    return encoder.empty() ? in("decoder.layers.", bart_decoder_layer) : encoder;
+}
+
 }  // namespace
+
+bool is_norm_of_blenderbot(std::string_view theirs) noexcept {
+    return std::ranges::find(blenderbot_norms, without_prefix(theirs, "model."), &Names::theirs) !=
+           blenderbot_norms.end();
+}
+
+bool is_matrix_of_phi3(std::string_view theirs) noexcept {
+    return std::ranges::any_of(phi3_layer,
+                               [&](const Names& row) { return theirs.ends_with(row.theirs); });
+}
+
+bool is_encoder_decoder(NamesOf names) noexcept {
+    return names == NamesOf::bart || names == NamesOf::blenderbot;
+}
 
 std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours) {
     const bool gpt2 = names == NamesOf::gpt2;
-    if (names == NamesOf::bart || names == NamesOf::peft) return {};
+    if (names == NamesOf::peft) return {};
     if (names == NamesOf::lockstep) return {ForeignName{std::string(ours)}};
+    if (is_encoder_decoder(names)) return names_in_stacks(names, ours);
     const std::span<const Names> tables =
         gpt2 ? std::span<const Names>(gpt2_tables) : std::span<const Names>(llama_tables);
     auto found = found_ours(tables, ours, gpt2 ? "transformer." : "");
@@ -251,8 +310,10 @@ std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view o
     if (!found.empty() || parts.layer.empty()) return found;
     const std::span<const Names> of_layer =
         gpt2 ? std::span<const Names>(gpt2_layer) : std::span<const Names>(llama_layer);
-    const std::string layers = gpt2 ? "transformer.h." : "model.layers.";
-    return found_ours(of_layer, parts.rest, layers + std::string(parts.layer) + ".");
+    const std::string layer =
+        (gpt2 ? "transformer.h." : "model.layers.") + std::string(parts.layer) + ".";
+    if (names == NamesOf::phi3) found = found_ours(phi3_layer, parts.rest, layer);
+    return found.empty() ? found_ours(of_layer, parts.rest, layer) : found;
 }
 
 namespace {
@@ -271,10 +332,22 @@ std::string_view shape_keys_of_llama(std::string_view rest, bool of_layer) noexc
                                                                 : "hidden_size, vocab_size";
 }
 
+std::string_view keys_of_stacks(std::string_view ours, Deciding what) noexcept {
+    if (what == Deciding::presence)
+        return ours.starts_with("encoder.") ? "encoder_layers" : "decoder_layers";
+    if (ours.find(".ffn.") != std::string_view::npos) return "d_model, encoder_ffn_dim";
+    if (ours.ends_with("position_embeddings.weight")) return "d_model, max_position_embeddings";
+    return ours == bart_tables.front().ours ? "d_model, vocab_size" : "d_model";
+}
+
 }  // namespace
 
 std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept {
-    if (names != NamesOf::gpt2 && names != NamesOf::llama) return "";
+    if (is_encoder_decoder(names)) return keys_of_stacks(ours, what);
+    if (names == NamesOf::peft)
+        return what == Deciding::presence ? "target_modules"
+                                          : "r, rank_pattern, base_model_name_or_path";
+    if (names == NamesOf::lockstep) return "";
     const bool gpt2 = names == NamesOf::gpt2;
     const std::string_view rest = layer_name(ours, "decoder.layers.").rest;
     const bool of_layer = !rest.empty();

@@ -31,6 +31,7 @@ enum class LoraFactor { a, b };
 std::string adapter_name(const KnownTensor& matrix, LoraFactor factor);
 
 // Tells whether the tensor is a bias of the logits, which no model here has: it must be zero.
+inline constexpr std::string_view logits_bias = "final_logits_bias";
 bool is_logits_bias(std::string_view theirs) noexcept;
 
 // Tells whether the tensor of an encoder-decoder may stand for its table of embeddings, or be a
@@ -41,11 +42,17 @@ bool is_table_of_stacks(std::string_view theirs) noexcept;
 // frequencies of rotary positions.
 bool is_buffer(std::string_view theirs) noexcept;
 
-enum class NamesOf { lockstep, gpt2, llama, bart, peft };
+// llama: and those like it. bart: of BlenderbotSmall, too.
+enum class NamesOf { lockstep, gpt2, llama, phi3, bart, blenderbot, peft };
 
 // Tells whose names a file has that holds this tensor; only the table of embeddings tells, or a
-// tensor of an adapter.
+// tensor of an adapter. bart stands for all encoder-decoders, and llama for phi3, too; the next
+// functions tell what only one of them has.
 NamesOf names_of(std::string_view theirs) noexcept;
+
+bool is_norm_of_blenderbot(std::string_view theirs) noexcept;
+bool is_matrix_of_phi3(std::string_view theirs) noexcept;
+bool is_encoder_decoder(NamesOf names) noexcept;
 
 // A tensor as transformers names it. It has one of the parts of ours, whose rows are numbered in
 // this order, and is turned as in KnownTensor.
@@ -55,13 +62,12 @@ struct ForeignName {
 };
 
 // Returns the tensors that a file with the names of `names` holds in place of ours, in the order of
-// their rows; none if such a file has no place for it or, as those of bart and peft, is not
-// written.
+// their rows; none if such a file has no place for it or, as those of peft, is not written.
 std::vector<ForeignName> names_in_transformers(NamesOf names, std::string_view ours);
 
 // Names the keys of config.json that decide whether a model of transformers has this tensor of
-// ours, and its shape: "n_layer", or "hidden_size, vocab_size"; nothing for other names than gpt2's
-// and llama's.
+// ours, and its shape: "n_layer", or "hidden_size, vocab_size"; of adapter_config.json
+// for PEFT's; nothing for Lockstep's.
 enum class Deciding { presence, shape };
 std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept;
 

@@ -65,8 +65,13 @@ private:
 }  // namespace
 
 NamesOf names_of(const std::vector<TensorInfo>& tensors) noexcept {
-    for (const TensorInfo& tensor : tensors)
-        if (const NamesOf names = names_of(tensor.name); names != NamesOf::lockstep) return names;
+    const auto any = [&](auto is) { return std::ranges::any_of(tensors, is, &TensorInfo::name); };
+    for (const TensorInfo& tensor : tensors) {
+        const NamesOf names = names_of(tensor.name);
+        if (names == NamesOf::lockstep) continue;
+        if (names == NamesOf::bart && any(is_norm_of_blenderbot)) return NamesOf::blenderbot;
+        return names == NamesOf::llama && any(is_matrix_of_phi3) ? NamesOf::phi3 : names;
+    }
     return NamesOf::lockstep;
 }
 

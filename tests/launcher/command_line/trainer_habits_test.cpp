@@ -144,7 +144,6 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"group-by-length", "--dynamic-batching"},
         {"label-smoothing-factor", "--label-smoothing X"},
         {"lora-rank", "--lora-r N"},
-        {"lora-dropout", "leave it out"},
         {"lora-target-modules", "--lora-modules NAMES"},
         {"target-modules", "--lora-modules NAMES"},
         {"use-peft", "--lora-r N"},

@@ -143,9 +143,10 @@ const char* const steps =
 TEST_CASE("a step from adapters of PEFT is PEFT's, and so is the loss") {
     const ScratchFolder scratch;
     const std::string llama = llama_in(scratch);
-    for (const std::string name : {"gpt2", "gpt2_attention", "llama"}) {
+    for (const std::string name : {"gpt2", "gpt2_attention", "llama", "llama_patterns"}) {
         CAPTURE(name);
-        const std::string base = name == "llama" ? llama : gpt2, model = scratch / ("m_" + name);
+        const std::string base = name.starts_with("llama") ? llama : gpt2,
+                          model = scratch / ("m_" + name);
         const std::string data = prepare(scratch, base);
         const std::string adapter = adapter_in(scratch, name, base);
         const json expected = json::parse(read_text(adapters + name + "/expected.json"));
@@ -161,7 +162,8 @@ TEST_CASE("a step from adapters of PEFT is PEFT's, and so is the loss") {
         check_alike(after, tensors_of(adapters + name + "/after_step.safetensors"), 1e-5);
         auto config = json::parse(read_text(model + "/adapter_config.json"));
         const json given = json::parse(read_text(adapters + name + "/adapter_config.json"));
-        for (const char* key : {"r", "lora_alpha", "use_rslora", "fan_in_fan_out"})
+        for (const char* key :
+             {"r", "lora_alpha", "use_rslora", "fan_in_fan_out", "rank_pattern", "alpha_pattern"})
             CHECK(config.at(key) == given.at(key));
         CHECK(config.at("base_model_name_or_path") == std::filesystem::canonical(base).string());
         // What was written is read as what is kept.
@@ -178,8 +180,8 @@ TEST_CASE("ranks that share adapters write the same bits, and a run goes on bit 
     const std::string llama = llama_in(scratch), data = prepare(scratch, llama);
     const auto trained = [&](const std::string& name, int ranks, const std::string& more) {
         ran("lockstep multiprocessing_train --distributed-world-size " + std::to_string(ranks) +
-            " --init-model " + llama + " --lora-r 2 -mf " + (scratch / name) + " --data " + data +
-            steps + "-bs 1 " + more);
+            " --init-model " + llama + " --lora-r 2 --lora-dropout 0.25 -mf " + (scratch / name) +
+            " --data " + data + steps + "-bs 1 " + more);
         return read_text(scratch / (name + "/model.safetensors"));
     };
     const std::string two = " --max-train-steps 2 ", four = " --max-train-steps 4 ";
@@ -199,6 +201,8 @@ TEST_CASE("ranks that share adapters write the same bits, and a run goes on bit 
     }
     const auto config = json::parse(read_text(scratch / "one/config.json"));
     CHECK(config.at("lora").at("r") == 2);
+    CHECK(config.at("lora").at("dropout") == 0.25);
+    CHECK(json::parse(read_text(scratch / "one/adapter_config.json")).at("lora_dropout") == 0.25);
     CHECK(config.at("lora").at("alpha") == 4);
     CHECK(config.at("lora").at("modules").size() == 7);
     const auto base = std::filesystem::file_size(llama + "/model.safetensors");
@@ -208,9 +212,10 @@ TEST_CASE("ranks that share adapters write the same bits, and a run goes on bit 
 TEST_CASE("merged adapters are a model of transformers with the same replies") {
     const ScratchFolder scratch;
     const std::string llama = llama_in(scratch);
-    for (const std::string name : {"gpt2", "llama"}) {
+    for (const std::string name : {"gpt2", "llama", "llama_patterns"}) {
         CAPTURE(name);
-        const std::string base = name == "llama" ? llama : gpt2, merged = scratch / (name + "_m");
+        const std::string base = name.starts_with("llama") ? llama : gpt2,
+                          merged = scratch / (name + "_m");
         const std::string data = prepare(scratch, base);
         const std::string adapter = adapter_in(scratch, name, base);
         ran("lockstep checkpoint convert " + adapter + " " + merged + " --merge");
@@ -257,6 +262,66 @@ TEST_CASE("a run of adapters is merged, made of a checkpoint and gone on from") 
     const auto plan =
         ran("lockstep plan --init-model " + gpt2 + " --lora-r 3" + more + "--max-train-steps 3");
     CHECK(contains(plan.out, "weights of the base, which stay as they are, fp32"));
+}
+
+TEST_CASE("adapters are added to what a run wrote, and both may be moved together") {
+    const ScratchFolder scratch;
+    const std::string data = prepare(scratch), full = scratch / "full", run = scratch / "run";
+    const std::string more = " --data " + data + steps + "-bs 2 --max-train-steps 1";
+    ran("lockstep train --init-model " + gpt2 + " --label-smoothing 0.1 -mf " + full + more);
+    const std::string adapted = "lockstep train --init-model " + full + " --lora-r 2 -mf ";
+    ran(adapted + run + more + " --label-smoothing 0.2");
+    CHECK(loss_of(run, data) < loss_of(full, data));
+    const std::string merged = scratch / "merged";
+    ran("lockstep checkpoint convert " + run + " " + merged + " --merge");
+    CHECK(loss_of(merged, data) == doctest::Approx(loss_of(run, data)).epsilon(1e-5));
+    for (const char* file : {"lockstep.json", "metrics.jsonl", "lockstep_tokenizer.json"})
+        CHECK(!std::filesystem::exists(merged + "/" + file));
+    refuses("lockstep train --init-model " + full + "/checkpoints/step-00000001 --lora-r 2 -mf " +
+                (scratch / "x") + more,
+            {"lora"});
+    refuses(adapted + (scratch / "x") + " --lora-dropout 1 " + more, {"--lora-dropout"});
+    const double loss = loss_of(run, data);
+    std::filesystem::create_directories(scratch / "moved");
+    for (const char* name : {"full", "run"})
+        std::filesystem::rename(scratch / name, scratch / ("moved/" + std::string(name)));
+    const std::string there = scratch / "moved/run";
+    auto own = json::parse(read_text(there + "/config.json"));
+    own["lora"]["base"] = "../full";
+    write_text(there + "/config.json", own.dump());
+    CHECK(loss_of(there, data) == loss);
+}
+
+TEST_CASE("folders of adapters are listed and compared, and told by their own description") {
+    const ScratchFolder scratch;
+    const std::string data = prepare(scratch), run = scratch / "run";
+    const std::string adapter = adapter_in(scratch, "gpt2", gpt2);
+    ran("lockstep train --init-model " + gpt2 + " --lora " + adapter + " --lora-dropout 0.5 -mf " +
+        run + " --data " + data + steps + "-bs 2 -lr 0 --optimizer sgd --max-train-steps 1");
+    CHECK(contains(ran("lockstep checkpoint list " + adapter).out, "adapter_model.safetensors"));
+    CHECK(contains(ran("lockstep checkpoint diff " + adapter + " " + adapter).out, "equal"));
+    const auto same = run_line("lockstep checkpoint diff " + adapter + " " + run);
+    CHECK(contains(same.out, "lora_dropout"));
+    CHECK(contains(same.out, "0 of 12 tensors"));
+    // A folder may have the config.json of its base.
+    write_text(adapter + "/config.json", read_text(gpt2 + "/config.json"));
+    CHECK(loss_of(adapter, data) == loss_of(run, data));
+    ran("lockstep checkpoint verify " + adapter);
+    ran("lockstep checkpoint verify " + run);
+    auto config = json::parse(read_text(adapter + "/adapter_config.json"));
+    config["base_model_name_or_path"] = "no/such/base";
+    write_text(adapter + "/adapter_config.json", config.dump());
+    ran("lockstep checkpoint diff " + adapter + " " + adapter);
+    config["base_model_name_or_path"] = std::filesystem::absolute(gpt2).string();
+    config["r"] = 3;
+    write_text(adapter + "/adapter_config.json", config.dump());
+    refuses("lockstep eval -mf " + adapter + " --data " + data + " --split valid",
+            {"adapter_config.json: r"});
+    config["r"] = 2;
+    config["target_modules"] = {"c_attn", "c_proj", "c_fc"};
+    write_text(adapter + "/adapter_config.json", config.dump());
+    refuses("lockstep eval -mf " + adapter + " --data " + data + " --split valid",
+            {"adapter_config.json: target_modules"});
 }
 
 TEST_CASE("a base that changed or is gone is refused by name") {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
@@ -107,7 +108,8 @@ struct Foreign {
 };
 
 const std::string of_gpt2 = "tests/golden/huggingface/gpt2",
-                  of_llama = "tests/golden/families/llama_groups_of_3";
+                  of_llama = "tests/golden/families/llama_groups_of_3",
+                  bart_folder = "tests/golden/families/bart";
 
 json without_type(json config) {
     config.erase("dtype");
@@ -118,7 +120,7 @@ json without_type(json config) {
 }  // namespace
 
 TEST_CASE("a folder of transformers comes out of a run of rate 0 as it went in") {
-    for (const std::string& golden : {of_gpt2, of_llama}) {
+    for (const std::string& golden : {of_gpt2, of_llama, bart_folder}) {
         CAPTURE(golden);
         const Foreign from(golden);
         const std::string model = from.trained("model", "-lr 0");
@@ -157,7 +159,7 @@ TEST_CASE("a run goes on in its folder, and others begin from it and read it") {
 }
 
 TEST_CASE("ranks that share write the model of transformers that one rank writes") {
-    for (const std::string& golden : {of_gpt2, of_llama}) {
+    for (const std::string& golden : {of_gpt2, of_llama, bart_folder}) {
         CAPTURE(golden);
         const Foreign from(golden);
         const std::string weights = "/model.safetensors",
@@ -242,6 +244,39 @@ TEST_CASE("folders of transformers are compared, and become models and files of 
     done("lockstep train -bs 1 --max-train-steps 1 --data " + from.data + " -mf " + model);
 }
 
+TEST_CASE("encoder-decoders that began from nothing are folders of transformers, too") {
+    const Foreign from(bart_folder);
+    const std::string name = "model.decoder.layer", ending = ".weight";
+    for (const auto& [family, norm] : {std::pair{"bart", "norm_embedding"},
+                                       {"blenderbot", "_norm"},
+                                       {"blenderbot-small", "norm_embedding"}}) {
+        CAPTURE(family);
+        const std::string model = from.scratch / family, half = model + "-half";
+        done(
+            "lockstep train -bs 1 --max-train-steps 1 --optimizer sgd --n-layers 1 --n-heads 2 "
+            "--embedding-size 16 --ffn-size 20 --n-positions 40 --model " +
+            std::string(family) + " --data " + from.data + " -mf " + model);
+        const json config = json::parse(read_text(model + "/config.json"));
+        CHECK(config.at("model_type") == family);
+        CHECK(config.at("decoder_start_token_id") == 319);
+        CHECK(config.at("pad_token_id") == 319);
+        CHECK(json::parse(read_text(model + "/lockstep.json")).at("model") == family);
+        const auto tensors = tensor_bytes_of(model);
+        CHECK(tensors.contains(name + norm + ending));
+        CHECK(tensors.contains("final_logits_bias"));
+        done("lockstep eval --split valid --data " + from.data + " -mf " + model);
+        done("lockstep checkpoint convert " + model + " " + half +
+             " --to transformers --dtype bf16 --shard-size 4KB");
+        done("lockstep checkpoint diff --tolerance 0.01 " + model + " " + half);
+        done("lockstep eval --split valid --data " + from.data + " -mf " + half);
+        const std::string next = model + "-next";
+        done("lockstep train -bs 1 -lr 0 --max-train-steps 1 --optimizer sgd --init-model " +
+             model + " --data " + from.data + " -mf " + next);
+        CHECK(tensor_bytes_of(next) == tensors);
+        CHECK(json::parse(read_text(next + "/config.json")) == config);
+    }
+}
+
 TEST_CASE("what cannot become a model of transformers is refused, and nothing is written") {
     const Foreign from(of_llama);
     const std::string convert = "lockstep checkpoint convert " + from.folder + " ",
@@ -278,6 +313,9 @@ TEST_CASE("a config.json that does not fit its tensors is refused by the key") {
     refuses_key("head_dim", 4, "num_key_value_heads, head_dim)");
     refuses_key("intermediate_size", 8, "intermediate_size)");
     refuses_line(with(gpt2, "n_layer", 3), {"(config.json: n_layer)"});
+    const Foreign bart(bart_folder);
+    refuses_line(with(bart, "encoder_layers", 3), {"(config.json: encoder_layers)"});
+    refuses_line(with(bart, "d_model", 32), {"(config.json: d_model"});
     std::string twice = before;
     twice.insert(twice.find('{') + 1, "\"vocab_size\": 5,");
     write_text(llama.folder + "/config.json", twice);

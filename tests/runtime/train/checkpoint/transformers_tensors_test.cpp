@@ -244,6 +244,42 @@ TEST_CASE("parts of tensors that are read in several blocks are those of the who
     }
 }
 
+TEST_CASE("tensors of encoder-decoders have their family's names, and a bias of logits is zero") {
+    train::ParameterTable table;
+    table.add("decoder.layers.3.encoder_attention.kv.bias", {4}, 0, train::WeightDecay::skip);
+    table.add("encoder.norm_embeddings.weight", {2}, 1, train::WeightDecay::skip);
+    table.add({.name = "embeddings.weight",
+               .shape = {3, 2},
+               .block = 2,
+               .decay = train::WeightDecay::apply,
+               .tied = train::Tied::yes});
+    const auto names_as = [&](train::NamesOf names) {
+        std::vector<std::string> found;
+        for (const train::FileTensor& tensor : train::file_layout(names, table.all()))
+            found.push_back(tensor.name);
+        return found;
+    };
+    const std::string attention = "model.decoder.layers.3.encoder_attn.";
+    CHECK(names_as(train::NamesOf::bart) ==
+          std::vector<std::string>{attention + "k_proj.bias", attention + "v_proj.bias",
+                                   "model.encoder.layernorm_embedding.weight",
+                                   "model.shared.weight", "final_logits_bias"});
+    CHECK(names_as(train::NamesOf::blenderbot)[2] == "model.encoder.layer_norm.weight");
+    const auto layout = train::file_layout(train::NamesOf::bart, table.all());
+    CHECK(layout[1].first == 2);
+    CHECK(layout.back().shape == std::vector<std::int64_t>{1, 3});
+    const auto ones = [](const train::Parameter&, std::size_t, HostView<float> some) {
+        std::ranges::fill(some, 1.0F);
+    };
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "model.safetensors";
+    train::write_weights(path, {table.all(), layout, ones, Dtype::fp32}, {});
+    SafetensorsFile back(path);
+    back.verify();
+    CHECK(back.names() == train::NamesOf::bart);
+    CHECK(back.tensors().size() == 3);
+}
+
 TEST_CASE("weights are written under the names of transformers, in other types and in files") {
     const tests::ScratchFolder folder;
     train::ParameterTable table;
@@ -272,7 +308,7 @@ TEST_CASE("weights are written under the names of transformers, in other types a
     std::vector<float> values(10);
     back.read(*back.find("embeddings.weight"), view_of(values));
     CHECK(values[9] == 9.0F);
-    CHECK_THROWS_AS(train::file_layout(train::NamesOf::bart, table.all()), Error);
+    CHECK_THROWS_AS(train::file_layout(train::NamesOf::peft, table.all()), Error);
     // GPT-2's matrix lies on its side in the file.
     const auto gpt2 = train::file_layout(train::NamesOf::gpt2, table.all());
     CHECK(gpt2[1].name == "transformer.h.3.mlp.c_fc.weight");
