@@ -6,6 +6,7 @@
 
 #include "runtime/batch/step_source.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/comm/watch/rank_progress.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/train/loop/exit_reason.hpp"
@@ -33,6 +34,7 @@ struct TrainerParts {
     comm::RankProgress* progress = nullptr;  // null: no watchdog
     StepTraffic sent = {};                   // by this rank, in every step
     std::int64_t run_updates = -1;           // of the whole run; <= 0: its options tell them
+    comm::RowCounts row_counts = comm::RowCounts::own;
 };
 
 // Runs the training loop of one rank. Every rank runs its own trainer with the same options and
@@ -71,6 +73,7 @@ private:
     void start();
     void step();
     kernels::StepOrder order() const;
+    static void count_rows(const StepBatches& batches, StepVector& local);
     StepVector tell(const StepBatches& batches) const;
     void advance(Pending& pending);
     void settle();
