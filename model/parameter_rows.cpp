@@ -16,6 +16,7 @@ namespace lockstep::model {
 namespace {
 
 using train::InitialValues;
+using train::Split;
 using train::WeightDecay;
 
 // Returns the deviation for the variance 2 / (fan in + fan out).
@@ -81,12 +82,15 @@ private:
             return name + ".layers." + std::to_string(index) + ".";
         }
     };
-    using PartRows = std::vector<std::int64_t>;  // as Parameter::parts
+    using PartRows = std::vector<std::int64_t>;     // as Parameter::parts
+    using Divided = std::vector<train::SplitPart>;  // as Parameter::split_parts
     struct Properties {
         WeightDecay decay = WeightDecay::skip;
         PartRows parts = {};
         train::Tied tied = train::Tied::no;
         InitialValues initial = {};
+        Split split = Split::none;
+        Divided divided = {};
     };
 
     // Backward begins with it.
@@ -125,21 +129,24 @@ private:
 
         norm(at(Role::after_ffn), before_ ? final_norm : last_norm);
         const LayerParts& parts = config_.parts;
-        linear(at(Role::ffn_down), base + "ffn.lin2", d, f, {initial_.ffn_down, parts.ffn_bias});
+        linear(at(Role::ffn_down), base + "ffn.lin2", d, f,
+               {initial_.ffn_down, parts.ffn_bias, {}, Split::columns});
         const bool gate = parts.gate == Has::yes;
         linear(at(Role::ffn_up), base + "ffn.lin1", gate ? 2 * f : f, d,
-               {initial_.ffn, parts.ffn_bias, gate ? PartRows{f, f} : PartRows()});
+               {initial_.ffn, parts.ffn_bias, gate ? PartRows{f, f} : PartRows(), Split::rows,
+                gate ? Divided{{f, f}, {f, f}} : Divided{{f, f}}});
         if (before_) norm(at(before_ffn), last_norm);
         if (stack.attends_to_encoder) {
             if (!before_) norm(at(Role::after_cross), base + "norm2");
             linear(at(Role::cross_out), base + "encoder_attention.out", d, q,
-                   {initial_.attention_out});
-            linear(at(Role::cross_q), base + "encoder_attention.q", q, d, {initial_.attention});
+                   {initial_.attention_out, Has::yes, {}, Split::columns});
+            linear(at(Role::cross_q), base + "encoder_attention.q", q, d,
+                   {initial_.attention, Has::yes, {}, Split::rows, {{q, widths_.heads}}});
             if (before_) norm(at(Role::after_self), base + "norm2");
         }
         if (!before_) norm(at(Role::after_self), base + "norm1");
         linear(at(Role::self_out), base + stack.self_attention + ".out", d, q,
-               {initial_.attention_out, parts.out_bias});
+               {initial_.attention_out, parts.out_bias, {}, Split::columns});
         self_qkv(at, base + stack.self_attention);
     }
 
@@ -151,8 +158,13 @@ private:
         }
         const PartRows three{widths_.q(), widths_.kv(), widths_.kv()};
         linear(at(Role::self_qkv), name + ".qkv", widths_.qkv(), config_.embedding_size,
-               {initial_.attention, config_.parts.qkv_bias,
-                family_.separate_qkv == Has::yes ? three : PartRows()});
+               {initial_.attention,
+                config_.parts.qkv_bias,
+                family_.separate_qkv == Has::yes ? three : PartRows(),
+                Split::rows,
+                {{widths_.q(), widths_.heads},
+                 {widths_.kv(), widths_.kv_heads},
+                 {widths_.kv(), widths_.kv_heads}}});
     }
 
     // The weights for the keys and values of the encoder's output, of all layers, are one block.
@@ -165,11 +177,17 @@ private:
         };
         const std::string name = "encoder_attention.kv.";
         const PartRows two{widths_.kv(), widths_.kv()};
+        const Divided heads{{widths_.kv(), widths_.kv_heads}, {widths_.kv(), widths_.kv_heads}};
         for (std::int64_t i = 0; i < stack.layers; ++i)
-            add(at(Values::bias, i), stack.layer(i) + name + "bias", {key_value}, {.parts = two});
+            add(at(Values::bias, i), stack.layer(i) + name + "bias", {key_value},
+                {.parts = two, .split = Split::rows, .divided = heads});
         for (std::int64_t i = 0; i < stack.layers; ++i)
             add(at(Values::weight, i), stack.layer(i) + name + "weight", {key_value, d},
-                {.decay = WeightDecay::apply, .parts = two, .initial = initial_.attention});
+                {.decay = WeightDecay::apply,
+                 .parts = two,
+                 .initial = initial_.attention,
+                 .split = Split::rows,
+                 .divided = heads});
         ++block_;
     }
 
@@ -177,15 +195,25 @@ private:
         InitialValues initial = {};
         Has bias = Has::yes;
         PartRows parts = {};
+        Split split = Split::none;  // of the matrix; a bias is divided with its rows
+        Divided divided = {};
     };
 
     void linear(ParameterPlace place, const std::string& name, std::int64_t out, std::int64_t in,
                 const LinearRows& rows) {
         place.values = Values::bias;
-        if (rows.bias == Has::yes) add(place, name + ".bias", {out}, {.parts = rows.parts});
+        if (rows.bias == Has::yes)
+            add(place, name + ".bias", {out},
+                {.parts = rows.parts,
+                 .split = rows.split == Split::rows ? Split::rows : Split::none,
+                 .divided = rows.divided});
         place.values = Values::weight;
         add(place, name + ".weight", {out, in},
-            {.decay = WeightDecay::apply, .parts = rows.parts, .initial = rows.initial});
+            {.decay = WeightDecay::apply,
+             .parts = rows.parts,
+             .initial = rows.initial,
+             .split = rows.split,
+             .divided = rows.divided});
     }
 
     void norm(ParameterPlace place, const std::string& name) {
@@ -209,7 +237,9 @@ private:
                           .decay = properties.decay,
                           .parts = properties.parts,
                           .tied = properties.tied,
-                          .initial = properties.initial}});
+                          .initial = properties.initial,
+                          .split = properties.split,
+                          .split_parts = properties.divided}});
     }
 
     const ModelConfig& config_;

@@ -43,6 +43,13 @@ Widths widths(const ModelConfig& config) noexcept {
             parts.head_dim > 0 ? parts.head_dim : config.embedding_size / config.heads};
 }
 
+Widths widths(const ModelConfig& config, const train::TensorSlice& slice) noexcept {
+    Widths all = widths(config);
+    all.heads /= slice.size;
+    all.kv_heads = std::max<std::int64_t>(1, all.kv_heads / slice.size);
+    return all;
+}
+
 namespace {
 
 // Frequencies with long wavelengths shrink, those with short ones stay, and those between are

@@ -6,6 +6,7 @@
 
 #include "model/config.hpp"
 #include "model/dropout_sites.hpp"
+#include "runtime/train/tensor_slice.hpp"
 
 namespace lockstep::model {
 
@@ -39,6 +40,9 @@ struct Widths {
 };
 
 Widths widths(const ModelConfig& config) noexcept;
+// Returns those of one of the ranks that divide the heads. A head of keys and values is held by
+// several ranks if there are fewer of them than ranks.
+Widths widths(const ModelConfig& config, const train::TensorSlice& slice) noexcept;
 
 // Returns the inverse frequencies of rotary positions, of which each turns two columns of a head.
 // The formulas are those of transformers' modeling_rope_utils.

@@ -21,13 +21,18 @@ bool generates(const RunConfig& config, const data::Dataset& dataset, const std:
     return !config.skip_generation && data::holds_references(dataset, split);
 }
 
+comm::DataPlace place_of(const EvaluatorParts& parts) {
+    return comm::data_place(parts.communicator.rank(), parts.communicator.size(), parts.tensor);
+}
+
 data::EvalLoaderOptions loader_options(const EvaluatorParts& parts, const data::Dataset& dataset,
                                        const EvaluatedRows& rows) {
     data::EvalLoaderOptions options;
     options.batching = eval_batching(parts.config, parts.model_config, dataset);
     options.split = rows.split;
-    options.rank = parts.communicator.rank();
-    options.world = parts.communicator.size();
+    const comm::DataPlace place = place_of(parts);
+    options.rank = place.rank;
+    options.world = place.ranks;
     options.lanes = parts.lanes;
     options.max_examples = rows.max_examples;
     if (generates(parts.config, dataset, rows.split) || !rows.log.empty())
@@ -39,6 +44,7 @@ data::EvalLoaderOptions loader_options(const EvaluatorParts& parts, const data::
 
 Evaluator::Evaluator(const EvaluatorParts& parts, const data::Dataset& dataset, EvaluatedRows rows)
     : parts_(parts),
+      place_(place_of(parts)),
       rows_(std::move(rows)),
       metrics_(parts.config.metrics, metric_of_set(parts.config.train.validation.metric)),
       layout_(eval_batching(parts.config, parts.model_config, dataset).layout),
@@ -71,7 +77,8 @@ bool Evaluator::add_batches(const train::StopFlag& stop, RowScores& scores, Worl
     train::Batch batch;
     bool more = source_->next(batch);
     for (;;) {
-        const double cut = more ? static_cast<double>(batch.truncated_rows) : 0.0;
+        const bool counts = place_.counts == comm::RowCounts::own;
+        const double cut = more && counts ? static_cast<double>(batch.truncated_rows) : 0.0;
         batches_stops_and_cuts_ = {more ? 1.0 : 0.0, stop.load() ? 1.0 : 0.0, cut};
         parts_.communicator.all_reduce(view_of(batches_stops_and_cuts_), comm::ReduceOp::sum,
                                        "validation's state");
@@ -89,6 +96,7 @@ bool Evaluator::add_batches(const train::StopFlag& stop, RowScores& scores, Worl
 void Evaluator::add_batch(const train::Batch& batch, const train::StopFlag& stop, RowScores& scores,
                           WorldLog& log) {
     const std::vector<kernels::LossSums> losses = parts_.model.evaluate(batch);
+    if (place_.counts == comm::RowCounts::of_another) return;
     if (stop.load()) return;  // the next round abandons the evaluation
     std::vector<std::string> replies;
     if (replier_) replies = replier_->reply(batch, layout_);

@@ -33,6 +33,7 @@ struct EvaluatorParts {
     // Is called at the end of each split with the number of all ranks' rows that were cut to the
     // longest ones; may be empty.
     std::function<void(std::int64_t rows)> on_cut = {};
+    int tensor = 1;  // ranks that compute each layer together, and read the same rows
 };
 
 struct EvaluatedRows {
@@ -58,6 +59,7 @@ private:
                    WorldLog& log);
 
     EvaluatorParts parts_;
+    comm::DataPlace place_;
     EvaluatedRows rows_;
     train::ReplyMetrics metrics_;
     data::Layout layout_;

@@ -36,7 +36,8 @@ std::string shortage(const SharedNeed& shared, const MemoryLimit& limit) {
 // A lower bound: what other ranks may have less of does not count.
 std::int64_t certain_bytes(const plan::RunPlan& plan, const RunConfig& config,
                            const comm::RankInfo& self) {
-    const bool copies = self.rank == 0 || train::sharing_ranks(config.train.zero, self.size) > 1;
+    const bool copies = self.rank == 0 || train::sharing_ranks(config.train.zero,
+                                                               self.size / config.train.tensor) > 1;
     std::int64_t bytes = plan.certain_bytes() - plan.varying.rows_ahead - plan.varying.replies;
     if (self.size > 1) bytes -= plan.varying.lane_sums;
     if (!copies) bytes -= plan.varying.copy;
@@ -50,7 +51,8 @@ MemoryNeed need_of(const plan::RunPlan& plan, const RunConfig& config, const com
     need.certain = std::max<std::int64_t>(certain_bytes(plan, config, self), 0);
     for (const plan::Part& part : plan.parts)  // the program is there already
         if (part.known == plan::Known::exactly) need.planned += part.bytes;
-    const bool copies = self.rank == 0 || train::sharing_ranks(config.train.zero, self.size) > 1;
+    const bool copies = self.rank == 0 || train::sharing_ranks(config.train.zero,
+                                                               self.size / config.train.tensor) > 1;
     if (!copies) need.planned -= plan.varying.copy;
     return need;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "launcher/options/tables.hpp"
+#include "model/tensor_division.hpp"
 
 namespace lockstep::launcher {
 
@@ -117,6 +118,51 @@ void check_zero(const RunConfig& config) {
                         "or leave --fp16-impl out");
 }
 
+void check_tensor(const RunConfig& config) {
+    const int tensor = config.train.tensor;
+    if (tensor == 1) return;
+    const std::string given = "--tensor " + std::to_string(tensor);
+    const auto refuse = [&](const std::string& why) {
+        throw Error(ErrorKind::config, given + ": " + why);
+    };
+    constexpr int most = 16;  // the tokens of a micro-batch are a multiple of it
+    if (tensor > most)
+        refuse("at most " + std::to_string(most) + " ranks compute a layer together; give 16");
+    if (config.device == DeviceChoice::cuda)
+        refuse("only CPUs divide layers; give --tensor 1, or --device cpu");
+    if (config.fp16 || config.precision == PrecisionChoice::fp16)
+        refuse("ranks do not add rows in fp16; give --tensor 1, or --precision bf16");
+    if (config.deterministic)
+        refuse(
+            "--deterministic does not hold, because the order of sums depends on the tensor ranks; "
+            "give --tensor 1, or leave --deterministic out");
+    if (config.train.optimizer.kind == train::OptimizerKind::adafactor)
+        refuse(
+            "adafactor updates whole matrices, which no rank has; give --tensor 1, or another "
+            "--optimizer");
+    if (config.train.optimizer.moments == train::Moments::int8)
+        refuse(
+            "moments in int8 have cells of whole parameters; give --tensor 1, or --moments fp32");
+    if (zero_stage(config) == 3 && !config.skip_generation)
+        refuse(
+            "validations with replies need whole weights, which tensor ranks do not gather at "
+            "--zero 3; give --zero 2, or --skip-generation true");
+    if (config.lora.rank > 0 || !config.lora.adapter.empty())
+        refuse("adapters are not divided; give --tensor 1, or leave --lora-r and --lora out");
+}
+
+void check_tensor_ranks(const RunConfig& config, const model::ModelConfig& model, int ranks) {
+    const int tensor = config.train.tensor;
+    if (tensor == 1) return;
+    model::require_divisible(model, tensor);
+    if (ranks % tensor == 0) return;
+    throw Error(ErrorKind::config,
+                "--tensor " + std::to_string(tensor) + ": does not divide the " +
+                    std::to_string(ranks) + (ranks == 1 ? " rank; give " : " ranks; give ") +
+                    std::to_string(model::nearest_tensor(model, tensor, ranks)) + ", or start " +
+                    std::to_string((ranks / tensor + 1) * tensor) + " ranks");
+}
+
 void check_zero_ranks(const train::ZeroOptions& options, int ranks) {
     const int sharing = train::sharing_ranks(options, ranks);
     if (ranks % sharing == 0) return;
@@ -158,6 +204,12 @@ OptionTable memory_table(RunConfig& config) {
     table
         .integer("zero-ranks", config.train.zero.ranks,
                  "ranks that share, of which each group is a replica (0: all)", 0)
+        .with(Trait::launch);
+    table
+        .integer("tensor", config.train.tensor,
+                 "neighbouring ranks that compute each layer together: each has some of the heads "
+                 "and feed-forward columns, and they read the same rows",
+                 1)
         .with(Trait::launch);
     table
         .add("ddp-backend", Arity::one, "ddp|zero2|zero3", "ParlAI's words for --zero 0, 2 and 3",

@@ -21,7 +21,13 @@ bool can_code_moments(const train::OptimizerOptions& options);
 void check_zero(const RunConfig& config);
 // Returns the stage that --zero or --ddp-backend asks for.
 int zero_stage(const RunConfig& config);
-// Throws a config error if --zero-ranks does not divide the ranks of the run.
+// Throws a config error if --tensor contradicts other options.
+void check_tensor(const RunConfig& config);
+// Throws one if --tensor does not divide the model, or the ranks of the run.
+void check_tensor_ranks(const RunConfig& config, const model::ModelConfig& model, int ranks);
+
+// Throws a config error if --zero-ranks does not divide the ranks of the run that read rows of
+// their own.
 void check_zero_ranks(const train::ZeroOptions& options, int ranks);
 
 // Throws a config error if the host cannot update what --offload says.

@@ -222,6 +222,7 @@ void check_memory(const RunConfig& config) {
     check_moments(config.train.optimizer);
     check_offload(config);
     check_zero(config);
+    check_tensor(config);
 }
 
 void check_talk(const RunConfig& config) {
@@ -261,6 +262,8 @@ void check_options(Task task, const RunConfig& config) {
     check_lora(config);
     check_alpha(config);
     check_clip(config);
+    if (task == Task::ladder && config.train.tensor > 1)
+        config_error("--tensor: the ladder's runs do not divide layers; leave it out");
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
         check_budget(config);

@@ -63,7 +63,7 @@ BatchMemory worst(const std::vector<train::BatchShape>& shapes, model::DryModel&
 }
 
 train::ParameterTable shared_table(const PlannedRun& run) {
-    train::ParameterTable table = model::parameter_table(run.model);
+    train::ParameterTable table = model::parameter_table(run.model, {0, run.train.tensor});
     const int sharing = train::sharing_ranks(run.train.zero, run.ranks);
     if (run.ranks > 1) table.pad_for(run.ranks);
     table.share_among(sharing, run.train.zero.stage);
@@ -92,7 +92,8 @@ std::int64_t total(const std::vector<Part>& parts) {
 RankMemory::RankMemory(const PlannedRun& run)
     : run_(run),
       table_(shared_table(run)),
-      dry_(model::make_dry_model(run.model, run.precision, run.device, run.recompute)) {
+      dry_(model::make_dry_model(run.model, run.precision, run.device, run.recompute,
+                                 {0, run.train.tensor})) {
     const int rank = adds_in_order() ? train::rank_with_most_kept(run.train.lanes, run.ranks) : 0;
     weights_ =
         dry_->step(with_few_lanes(run.train, run.ranks), run.master, {rank, run.ranks}).memory;
@@ -122,14 +123,19 @@ train::BatchShape RankMemory::launched(const train::BatchShape& shape) const {
     return dry_->launched(shape);
 }
 
-train::StepTraffic RankMemory::traffic() const {
+train::StepTraffic RankMemory::traffic(const train::BatchShape& shape) const {
     const int rank = adds_in_order() ? train::rank_with_most_sent(run_.train.lanes, run_.ranks) : 0;
     const bool staged =
         run_.device == model::DeviceKind::gpu && run_.backend == comm::GpuBackend::staged;
-    return traffic_in_step(*dry_, run_.train,
-                           {{rank, run_.ranks},
-                            run_.master,
-                            staged ? comm::HalfSums::as_whole_ones : comm::HalfSums::halves});
+    train::StepTraffic sent =
+        traffic_in_step(*dry_, run_.train,
+                        {{rank, run_.ranks},
+                         run_.master,
+                         staged ? comm::HalfSums::as_whole_ones : comm::HalfSums::halves});
+    if (run_.train.tensor > 1)
+        sent.tensor +=
+            train::lanes_of_rank(run_.train.lanes, 0, run_.ranks).count() * dry_->row_bytes(shape);
+    return sent;
 }
 
 std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_bytes) const {
@@ -151,6 +157,7 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
         {optimizer, signed_of(weights.optimizer)},
         {"conversion of gradients to bf16", signed_of(weights.narrowing)},
         {"rows of the tied table", signed_of(weights.tied_rows)},
+        {"sums of what tensor ranks share", signed_of(weights.tensor_sums)},
         {"gradients of single lanes, fp32", signed_of(weights.lane_sums)},
         {"gradients of cross-attention's biases", memory_bias_bytes()},
         {"positions", signed_of(dry_->constant_bytes())},
@@ -186,14 +193,19 @@ std::int64_t RankMemory::narrow_sum_bytes() const {
 std::int64_t RankMemory::memory_bias_bytes() const {
     const bool kept_apart = run_.device == model::DeviceKind::cpu || table_.stage() >= 2;
     if (!model::has_encoder(run_.model) || !kept_apart) return 0;
-    return run_.model.decoder_layers * model::widths(run_.model).key_value() *
+    return run_.model.decoder_layers *
+           model::widths(run_.model, {0, run_.train.tensor}).key_value() *
            static_cast<std::int64_t>(sizeof(float));
 }
 
 // Validations with replies need whole weights.
 std::int64_t RankMemory::reply_bytes() const {
-    if (table_.stage() < 3 || run_.replies == Replies::none) return 0;
-    return signed_of(table_.flat_size() * (run_.precision == train::Precision::fp32 ? 4 : 2));
+    const bool has_all = table_.stage() < 3 && run_.train.tensor == 1;
+    if (has_all || run_.replies == Replies::none) return 0;
+    const std::size_t elements = run_.train.tensor == 1
+                                     ? table_.flat_size()
+                                     : model::parameter_table(run_.model).flat_size();
+    return signed_of(elements * (run_.precision == train::Precision::fp32 ? 4 : 2));
 }
 
 // The ranks of a replica, and those that hold the same part of each, are communicators of their
@@ -210,6 +222,15 @@ std::int64_t RankMemory::all_nccl_bytes() const {
 std::int64_t RankMemory::copy_bytes() const {
     const bool in_place = run_.device == model::DeviceKind::cpu &&
                           saving_of(run_.train) == train::Saving::training_waits;
+    // Rank 0 puts the parts of tensor ranks together.
+    if (run_.train.tensor > 1) {
+        const train::ParameterTable whole = model::parameter_table(run_.model);
+        std::size_t elements = 0;
+        for (const train::Parameter& parameter : whole.all()) elements += parameter.count;
+        const std::size_t states =
+            train::state_bytes(run_.train.optimizer, whole) / sizeof(float) / whole.flat_size();
+        return signed_of((whole.flat_size() + states * elements) * sizeof(float));
+    }
     if (in_place) return 0;
     const std::size_t all =
         table_.flat_size() * sizeof(float) + train::state_bytes(run_.train.optimizer, table_);

@@ -27,7 +27,7 @@ struct PlannedRun {
     train::Precision precision = train::Precision::fp32;
     train::Master master = train::Master::kept;
     model::DeviceKind device = model::DeviceKind::cpu;
-    int ranks = 1;
+    int ranks = 1;  // that read rows of their own; of train.tensor ranks each
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
     model::RecomputePlan recompute = {};
     Replies replies = Replies::none;
@@ -87,8 +87,9 @@ public:
     std::int64_t reply_bytes() const;  // weights that only replies need
     // Returns the pinned host memory that --offload optimizer takes.
     std::int64_t pinned_bytes() const;
-    // Returns the bytes that the rank that sends the most sends to others in a step.
-    train::StepTraffic traffic() const;
+    // Returns the bytes that the rank that sends the most sends to others in a step, whose
+    // micro-batches have this shape.
+    train::StepTraffic traffic(const train::BatchShape& shape) const;
 
 private:
     std::int64_t narrow_sum_bytes() const;

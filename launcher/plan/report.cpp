@@ -100,6 +100,9 @@ std::string facts_table(const RunPlan& plan) {
     if (plan.epoch) add_epoch(*plan.epoch, table);
     for (const model::SlowShape& shape : plan.slow_shapes)
         table.add({"width", shape.what + ", which tensor cores are slow at: " + shape.better});
+    if (plan.sent.tensor > 0)
+        table.add({"tensor ranks", "each sends " + bytes_text(plan.sent.tensor) +
+                                       " to the others in a step of such micro-batches"});
     if (plan.host_bytes > 0)
         table.add({"host", bytes_text(plan.host_bytes) +
                                " of the host's memory beside it for each rank, for checkpoints"});

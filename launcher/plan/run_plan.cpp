@@ -38,17 +38,20 @@ public:
                                              "with more text");
         }
         plan_.ranks = config.world_size > 0 ? static_cast<int>(config.world_size) : 1;
-        check_zero_ranks(config.train.zero, plan_.ranks);
+        tensor_ = config.train.tensor;
         plan_.stage = config.train.zero.stage;
         plan_.device = planned_device(config, plan_.ranks);
         plan_.model = model();
+        check_tensor_ranks(config, plan_.model, plan_.ranks);
+        data_ranks_ = plan_.ranks / tensor_;
+        check_zero_ranks(config.train.zero, data_ranks_);
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
         require_countable_buckets(plan_.model, config.train.reducer.bucket_bytes);
         plan_.precision = precision();
         plan_.moments = config.train.optimizer.moments;
         plan_.offload = config.train.optimizer.offload;
         plan_.saving = saving_of(config.train);
-        plan_.lanes_of_rank = (lanes() + plan_.ranks - 1) / plan_.ranks;
+        plan_.lanes_of_rank = (lanes() + data_ranks_ - 1) / data_ranks_;
     }
 
     RunPlan plan() {
@@ -87,7 +90,7 @@ public:
         if (plan_.epoch) add_activations(memory);
         plan_.batch = quick ? plan_.epoch->largest : largest(memory);
         plan_.parts = memory.parts(plan_.batch, rows_bytes_);
-        plan_.sent = memory.traffic();
+        plan_.sent = memory.traffic(plan_.batch.shape);
         if (quick) return plan_;
         add_levels();
         add_stages();
@@ -126,7 +129,7 @@ private:
 
     std::int64_t lanes() const {
         const BatchConfig& batch = config_.batch;
-        return batch.logical_shards > 0 ? batch.logical_shards : plan_.ranks * batch.update_freq;
+        return batch.logical_shards > 0 ? batch.logical_shards : data_ranks_ * batch.update_freq;
     }
 
     data::BatchingOptions batching() const { return batching(config_); }
@@ -152,7 +155,7 @@ private:
         options.optimizer.offload = plan_.offload;
         options.async_save = plan_.saving == train::Saving::beside_training;
         return RankMemory({plan_.model, options, plan_.precision, master(), plan_.device.kind,
-                           plan_.ranks, backend(), recompute,
+                           data_ranks_, backend(), recompute,
                            config_.skip_generation ? Replies::none : Replies::generated});
     }
 
@@ -214,8 +217,8 @@ private:
         const train::BatchShape shape = keeping.training(shapes_).shape;
         const double kept = keeping.multiply_adds(shape);
         choices.calculated_again = [this, shape, kept](const model::RecomputePlan& recompute) {
-            const auto dry =
-                model::make_dry_model(plan_.model, plan_.precision, plan_.device.kind, recompute);
+            const auto dry = model::make_dry_model(plan_.model, plan_.precision, plan_.device.kind,
+                                                   recompute, {0, tensor_});
             return dry->multiply_adds(shape) / kept - 1;
         };
         return choices;
@@ -250,7 +253,7 @@ private:
 
     // Returns the stages that the run may have with its other options.
     std::vector<int> possible_stages() const {
-        if (plan_.ranks == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
+        if (data_ranks_ == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
             return {0};
         if (config_.train.reducer.lane_order == train::LaneOrder::fixed) return {0, 1};
         return master() == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
@@ -275,7 +278,7 @@ private:
             const int sharing = config_.train.zero.ranks;
             const RankMemory memory = memory_with(plan_.recompute, {stage, sharing});
             plan_.stages.push_back({stage, total(memory.parts(largest(memory), rows_bytes_)),
-                                    memory.traffic().total()});
+                                    memory.traffic(plan_.batch.shape).total()});
         }
     }
 
@@ -316,12 +319,12 @@ private:
     // Returns how many of the planned micro-batches each rank gets at least.
     std::int64_t batches_of_rank(const EpochFacts& epoch) const {
         const train::RunLimits& limits = config_.train.limits;
-        if (lanes() < plan_.ranks) return 0;  // ranks divide micro-batches
-        auto batches = static_cast<double>(epoch.micro_batches / plan_.ranks);
+        if (lanes() < data_ranks_) return 0;  // ranks divide micro-batches
+        auto batches = static_cast<double>(epoch.micro_batches / data_ranks_);
         if (limits.num_epochs > 0) batches *= std::min(limits.num_epochs, 1.0);
         if (limits.max_train_steps > 0)
             batches = std::min(batches, static_cast<double>(limits.max_train_steps) *
-                                            static_cast<double>(lanes() / plan_.ranks));
+                                            static_cast<double>(lanes() / data_ranks_));
         return static_cast<std::int64_t>(batches);
     }
 
@@ -366,7 +369,8 @@ private:
 
     const RunConfig& config_;
     const Scope scope_;
-    DataSets data_;  // empty: the rows are not known
+    int tensor_ = 1, data_ranks_ = 1;  // plan_.ranks is their product
+    DataSets data_;                    // empty: the rows are not known
     RowLengths lengths_;
     std::vector<train::BatchShape> epoch_shapes_;  // those of the planned rows
     std::vector<train::BatchShape> shapes_;        // the largest one is among them

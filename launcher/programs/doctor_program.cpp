@@ -137,10 +137,16 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& rank_i
     if (rank_info.rank != 0) return request;
     try {
         if (request.computes == doctor::Computes::on_cpu) refuse_on_cpu(config);
-        check_zero_ranks(config.train.zero, rank_info.size);
-        if (begins_a_run(config, request.check_time())) check_lanes(config, rank_info.size);
+        const int tensor = config.train.tensor;
+        if (rank_info.size % tensor != 0)
+            throw Error(ErrorKind::config, "--tensor " + std::to_string(tensor) +
+                                               ": does not divide the " +
+                                               std::to_string(rank_info.size) + " ranks");
+        check_zero_ranks(config.train.zero, rank_info.size / tensor);
+        if (begins_a_run(config, request.check_time()))
+            check_lanes(config, rank_info.size / tensor);
         request.shared.stage = config.train.zero.stage;
-        request.shared.ranks = train::sharing_ranks(config.train.zero, rank_info.size);
+        request.shared.ranks = train::sharing_ranks(config.train.zero, rank_info.size / tensor);
         add_needs(config, rank_info.size, request);
     } catch (const Error& error) {
         request.problem = error.what();

@@ -38,7 +38,8 @@ std::optional<RunConfig> parse(const std::vector<std::string>& args) {
     if (!config) return config;
     const auto checkpoint = checkpoint_of(*config);
     if (!checkpoint) {
-        check_lanes(*config, static_cast<int>(std::max<std::int64_t>(config->world_size, 1)));
+        check_lanes(*config, static_cast<int>(std::max<std::int64_t>(config->world_size, 1) /
+                                              config->train.tensor));
         return config;
     }
     StoredOptions stored = stored_options(config->model_file, *checkpoint);

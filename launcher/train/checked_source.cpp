@@ -59,6 +59,7 @@ data::Usage CheckedSource::usage_of_all() const {
             sums.push_back(static_cast<double>(part->rows));
             sums.push_back(static_cast<double>(part->hash));
         }
+    for (double& sum : sums) sum *= share_;
     communicator_.all_reduce(HostView<double>(sums.data(), sums.size()), comm::ReduceOp::sum,
                              "coverage");
     communicator_.finish();
@@ -74,7 +75,7 @@ data::Usage CheckedSource::usage_of_all() const {
 }
 
 std::int64_t CheckedSource::rows_of_all() const {
-    double rows = static_cast<double>(loader_.usage().rows);
+    double rows = share_ * static_cast<double>(loader_.usage().rows);
     communicator_.all_reduce(HostView<double>(&rows, 1), comm::ReduceOp::sum, "coverage");
     communicator_.finish();
     return static_cast<std::int64_t>(rows);

@@ -7,6 +7,7 @@
 
 #include "data/loading/step_loader.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/core/log.hpp"
 
 namespace lockstep::launcher {
@@ -18,8 +19,13 @@ public:
     // The referenced objects must outlive the source. All ranks must call its functions in the same
     // order between collectives. `names` are the data sets' names.
     CheckedSource(data::StepLoader& loader, std::vector<std::string> names,
-                  comm::Communicator& communicator, Log& log)
-        : loader_(loader), names_(std::move(names)), communicator_(communicator), log_(log) {}
+                  comm::Communicator& communicator, Log& log,
+                  comm::RowCounts counts = comm::RowCounts::own)
+        : loader_(loader),
+          names_(std::move(names)),
+          communicator_(communicator),
+          log_(log),
+          share_(counts == comm::RowCounts::own ? 1 : 0) {}
 
     train::StepBatches next() override { return loader_.next(); }
     void next_epoch() override;
@@ -35,6 +41,7 @@ private:
     std::vector<std::string> names_;
     comm::Communicator& communicator_;
     Log& log_;
+    const double share_;  // of this rank's rows that it counts: 1 or 0
     std::int64_t epoch_ = 0;
 };
 

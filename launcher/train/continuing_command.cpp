@@ -9,7 +9,7 @@ std::string continuing_command(const std::string& program, Ranks ranks, const Ru
     std::string command = program;
     const auto values = option_values(Task::train, config);
     for (const std::string name :
-         {"distributed-world-size", "device", "threads", "max-restarts", "zero-ranks"}) {
+         {"distributed-world-size", "device", "threads", "max-restarts", "zero-ranks", "tensor"}) {
         const auto value = values.find(name);
         if (config.given.contains(name) && value != values.end())
             command += " --" + name + " " + shell_word(value->second);

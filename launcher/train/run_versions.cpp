@@ -12,6 +12,8 @@ constexpr const char* sums = "sums";
 constexpr const char* whole_sums = "over all ranks";
 constexpr const char* lane_sums = "in the order of the lanes";
 
+constexpr const char* tensor_ranks = "tensor ranks";
+
 constexpr int rounds_of_earlier_versions = 10;
 
 std::string generator_of(int rounds) { return "Philox4x32-" + std::to_string(rounds); }
@@ -30,14 +32,16 @@ std::string gradient_sums(const train::TrainOptions& options, int ranks) {
 }
 
 train::Metadata versions_of(const Job& job, const train::TrainOptions& options) {
-    return {{"lockstep", version},
-            {"products", job.device.products()},
-            {"device", job.device.name()},
-            {"precision", train::name(job.device.precision)},
-            {"ranks", std::to_string(job.rank_info.size)},
-            {sums, gradient_sums(options, job.rank_info.size)},
-            {dropout_masks, generator_of(kernels::dropout_rounds)},
-            {"threads", std::to_string(job.device.threads)}};
+    train::Metadata versions{{"lockstep", version},
+                             {"products", job.device.products()},
+                             {"device", job.device.name()},
+                             {"precision", train::name(job.device.precision)},
+                             {"ranks", std::to_string(job.rank_info.size)},
+                             {sums, gradient_sums(options, job.rank_info.size / options.tensor)},
+                             {dropout_masks, generator_of(kernels::dropout_rounds)},
+                             {"threads", std::to_string(job.device.threads)}};
+    if (options.tensor > 1) versions[tensor_ranks] = std::to_string(options.tensor);
+    return versions;
 }
 
 std::string differences(train::Metadata then, const train::Metadata& now) {
@@ -45,8 +49,10 @@ std::string differences(train::Metadata then, const train::Metadata& now) {
     const bool by_lanes = sums_now != now.end() && sums_now->second == lane_sums;
     then.try_emplace(sums, by_lanes ? lane_sums : whole_sums);
     then.try_emplace(dropout_masks, generator_of(rounds_of_earlier_versions));
+    train::Metadata after = now;
+    for (train::Metadata* each : {&then, &after}) each->try_emplace(tensor_ranks, "1");
     std::string text;
-    for (const auto& [name, value] : now) {
+    for (const auto& [name, value] : after) {
         const auto found = then.find(name);
         const std::string before = found == then.end() ? "none" : found->second;
         if (before == value) continue;

@@ -91,7 +91,9 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     check_shards(sets, "train", sets.several() ? data::MissingShards::refuse : missing);
     const model::ModelConfig model = model_of(sets.first());
     if (config.recompute) model::require_layers(*config.recompute, model);
-    check_zero_ranks(config.train.zero, rank_info_of(config, mode).size);
+    const int ranks = rank_info_of(config, mode).size;
+    check_tensor_ranks(config, model, ranks);
+    check_zero_ranks(config.train.zero, ranks / config.train.tensor);
     DataSets validation = validation_sets(config, sets);
     check_shards(validation, "valid", missing);
     require_metric(config, validation);

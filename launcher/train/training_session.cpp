@@ -19,6 +19,7 @@
 #include "launcher/options/schedule_checks.hpp"
 #include "launcher/options/tables.hpp"
 #include "launcher/plan/dry_traffic.hpp"
+#include "launcher/rank/data_place.hpp"
 #include "launcher/rank/frozen_base.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "launcher/train/cores_observer.hpp"
@@ -43,12 +44,6 @@ namespace lockstep::launcher {
 
 namespace {
 
-train::ReplicaShare replica_share(const RunConfig& config, const Job& job) {
-    const int ranks = train::sharing_ranks(config.train.zero, job.rank_info.size);
-    return {job.rank_info.size, ranks, job.rank_info.rank % ranks, config.train.reducer,
-            config.train.zero.stage};
-}
-
 bool drops(const model::ModelConfig& model) {
     return model.dropout > 0 || model.attention_dropout > 0 || model.relu_dropout > 0;
 }
@@ -63,15 +58,16 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
       log_(log),
       progress_(progress),
       options_(config.train),
+      place_(data_place_of(config, job.rank_info)),
       trace_(config.trace_file.empty() ? Trace::Recording::off : Trace::Recording::on,
              job.rank_info.rank),
       recompute_(recompute_of(config, plan.model, job, log)),
       activations_bytes_(activations_to_reserve(config, plan.model, recompute_, job, log)),
-      model_(make_model(plan.model, job.device, recompute_, replica_share(config, job))),
+      model_(
+          make_model(plan.model, job.device, recompute_, replica_share_of(config, job.rank_info))),
       engine_(model_->make_engine(options_, *job.communicator, trace_, progress)) {
-    options_.lanes = config.batch.logical_shards > 0
-                         ? config.batch.logical_shards
-                         : job.rank_info.size * config.batch.update_freq;
+    options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
+                                                     : place_.ranks * config.batch.update_freq;
     options_.schedule = schedule_of(config, plan.schedule_end.updates);
     model_->reserve(static_cast<std::size_t>(activations_bytes_));
     load_base(plan_.model, *model_, *job_.communicator);
@@ -185,8 +181,8 @@ void TrainingSession::open_data() {
     options.weights = plan_.weights;
     options.seed = options_.seed;
     options.lanes = options_.lanes;
-    options.rank = job_.rank_info.rank;
-    options.world = job_.rank_info.size;
+    options.rank = place_.rank;
+    options.world = place_.ranks;
     if (options_.reducer.lane_order == train::LaneOrder::fixed)
         options.sharing = train::LaneSharing::whole;
     options.num_workers = static_cast<int>(config_.batch.num_workers);
@@ -197,7 +193,8 @@ void TrainingSession::open_data() {
             options.window_batches = dealt_->now.window_batches;
     }
     loader_ = data::open_step_source(plan_.data.sets, options);
-    source_ = std::make_unique<CheckedSource>(*loader_, plan_.data.names, *job_.communicator, log_);
+    source_ = std::make_unique<CheckedSource>(*loader_, plan_.data.names, *job_.communicator, log_,
+                                              place_.counts);
     // Checkpoints of earlier versions count the rows of the whole run only.
     if (resume_ && resume_->position.rows_in_epoch < 0)
         resume_->position.rows_in_epoch =
@@ -227,7 +224,9 @@ EvaluatorParts TrainingSession::evaluator_parts() {
             by_lanes ? options_.lanes : 0,
             [this] {
                 if (progress_ != nullptr) progress_->move_on();
-            }};
+            },
+            {},
+            options_.tensor};
 }
 
 void TrainingSession::announce() const {
@@ -244,16 +243,20 @@ void TrainingSession::announce() const {
               (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
               std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
-    if (rank_info.size > options_.lanes)
-        log_.info("warning: " + std::to_string(rank_info.size) +
+    if (options_.tensor > 1)
+        log_.info(std::to_string(options_.tensor) + " ranks compute each layer together, so that " +
+                  std::to_string(place_.ranks) +
+                  (place_.ranks == 1 ? " place reads rows" : " places read rows"));
+    if (place_.ranks > options_.lanes)
+        log_.info("warning: " + std::to_string(place_.ranks) +
                   " ranks, but the run was started with " + std::to_string(options_.lanes) +
                   (options_.lanes == 1 ? " lane: " : " lanes: ") +
                   (options_.reducer.lane_order == train::LaneOrder::fixed
-                       ? std::to_string(rank_info.size - options_.lanes) +
+                       ? std::to_string(place_.ranks - options_.lanes) +
                              " of them only wait for the others, as --deterministic does not "
                              "divide a lane"
                        : "several ranks divide the rows of a micro-batch"));
-    const int sharing = train::sharing_ranks(options_.zero, rank_info.size);
+    const int sharing = train::sharing_ranks(options_.zero, place_.ranks);
     if (sharing > 1)
         log_.info(std::to_string(sharing) + " ranks share a replica: --zero " +
                   std::to_string(options_.zero.stage));
@@ -307,11 +310,11 @@ void TrainingSession::tell_checkpoint(std::int64_t step, const std::string& cont
 train::StepTraffic TrainingSession::traffic() const {
     const ComputeDevice& device = job_.device;
     const bool staged = device.gpu && device.settings.backend == comm::GpuBackend::staged;
-    const auto dry =
-        model::make_dry_model(plan_.model, device.precision,
-                              device.gpu ? model::DeviceKind::gpu : model::DeviceKind::cpu);
+    const auto dry = model::make_dry_model(
+        plan_.model, device.precision, device.gpu ? model::DeviceKind::gpu : model::DeviceKind::cpu,
+        {}, {job_.rank_info.rank % options_.tensor, options_.tensor});
     return plan::traffic_in_step(*dry, options_,
-                                 {{job_.rank_info.rank, job_.rank_info.size},
+                                 {{place_.rank, place_.ranks},
                                   device.gpu ? device.settings.master : train::Master::kept,
                                   staged ? comm::HalfSums::as_whole_ones : comm::HalfSums::halves});
 }
@@ -349,7 +352,8 @@ void TrainingSession::train(const train::StopFlag& stop, const std::string& cont
     train::Trainer trainer(
         options_,
         {*engine_, *job_.communicator, trace_, *source_, events, saves, evaluator_.get(), stop,
-         progress_, traffic(), plan_.schedule_end.updates, [this] { return is_sound(); }},
+         progress_, traffic(), plan_.schedule_end.updates, place_.counts,
+         [this] { return is_sound(); }},
         resume_);
     const train::ExitReason reason = trainer.run();
     observers.flush();

@@ -15,6 +15,7 @@
 #include "launcher/train/training.hpp"
 #include "launcher/train/training_observers.hpp"
 #include "model/devices/model.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/core/log.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/train/loop/trainer.hpp"
@@ -67,6 +68,7 @@ private:
     Log& log_;
     comm::RankProgress* progress_;
     train::TrainOptions options_;
+    const comm::DataPlace place_;
     Trace trace_;
     const model::RecomputePlan recompute_;
     const std::int64_t activations_bytes_;  // reserved before the first step

@@ -184,8 +184,9 @@ plan::CountedRun counted(const RunConfig& config, const TrainingPlan& plan,
         run.lanes = continued->trainer.lanes;
     } else {
         run.seed = config.train.seed;
-        run.lanes =
-            shards > 0 ? shards : rank_info_of(config, mode).size * config.batch.update_freq;
+        run.lanes = shards > 0 ? shards
+                               : rank_info_of(config, mode).size / config.train.tensor *
+                                     config.batch.update_freq;
     }
     return run;
 }
@@ -208,7 +209,7 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
         require_continuable(*continued, config, plan.data, plan.weights);
         take_recorded_rates(*checkpoint, config, plan.model, log);
     } else {
-        check_lanes(config, rank_info_of(config, mode).size);
+        check_lanes(config, rank_info_of(config, mode).size / config.train.tensor);
     }
     plan.checkpoint = checkpoint;
     plan.schedule_end =

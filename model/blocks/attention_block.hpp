@@ -41,9 +41,15 @@ struct SelfAttentionBlock {
     // Calculates all gradients except that of out's bias, which the kernel that made dy has
     // written.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         Constant x, Constant dy, Matrix dx, Into into);
+                         Constant x, Constant dy, Matrix dx, Into into) {
+        run.backward_of_all(x, dy, dx, into, [&](auto all_x, auto all_dy, auto all_dx, Into to) {
+            backward_of_rows(run, weights, saved, all_x, all_dy, all_dx, to);
+        });
+    }
 
 private:
+    static void backward_of_rows(const StackPass<Ctx, T>& run, const Weights& weights,
+                                 const Saved& saved, Constant x, Constant dy, Matrix dx, Into into);
     static bool changes_heads(const Weights& weights) noexcept {
         return !weights.q_norm.gamma.empty() || !weights.frequencies.empty();
     }
@@ -71,7 +77,16 @@ struct CrossAttentionBlock {
     // Calculates all gradients except that of out's bias, which the kernel that made dy has
     // written, and that of kv's weight, which is MemoryBlock's. Overwrites d_kv.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         Constant x, Constant dy, Matrix dx, Into into, Matrix d_kv);
+                         Constant x, Constant dy, Matrix dx, Into into, Matrix d_kv) {
+        run.backward_of_all(x, dy, dx, into, [&](auto all_x, auto all_dy, auto all_dx, Into to) {
+            backward_of_rows(run, weights, saved, all_x, all_dy, all_dx, to, d_kv);
+        });
+    }
+
+private:
+    static void backward_of_rows(const StackPass<Ctx, T>& run, const Weights& weights,
+                                 const Saved& saved, Constant x, Constant dy, Matrix dx, Into into,
+                                 Matrix d_kv);
 };
 
 // Calculates [k v] = memory Wkv^T + b for all layers, side by side: forward takes one product for
@@ -90,7 +105,19 @@ struct MemoryBlock {
     // dy_last is the gradient of the last layer's columns, dy that of all columns before them.
     // Overwrites d_memory.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, Constant memory,
-                         Constant dy, Constant dy_last, Matrix d_memory);
+                         Constant dy, Constant dy_last, Matrix d_memory) {
+        if (run.tensor == nullptr)
+            return backward_of_rows(run, weights, memory, dy, dy_last, d_memory);
+        const auto mark = run.arena.mark();
+        const Matrix all = run.take(run.all_rows(d_memory.rows), d_memory.cols);
+        backward_of_rows(run, weights, run.gather(memory), dy, dy_last, all);
+        run.scatter_sums(all, d_memory, Into::overwrite);
+        run.arena.rewind(mark);
+    }
+
+private:
+    static void backward_of_rows(const StackPass<Ctx, T>& run, const Weights& weights,
+                                 Constant memory, Constant dy, Constant dy_last, Matrix d_memory);
 };
 
 // Describes one of a layer's two attentions: its shape, its dropout and its sequences.
@@ -127,7 +154,7 @@ MatrixView<T, Space> attend(const StackPass<Ctx, T>& run, const AttentionKind<Sp
                                             .v = saved.v,
                                             .out = saved.attended,
                                             .log_sum_exp = saved.log_sum_exp});
-    return LinearBlock<Ctx, T>::forward(run, out, saved.attended);
+    return LinearBlock<Ctx, T>::forward_to_own(run, out, saved.attended);
 }
 
 template <class T, class Space>
@@ -202,7 +229,7 @@ void SelfAttentionBlock<Ctx, T>::norm_heads(const StackPass<Ctx, T>& run, const 
 template <class Ctx, class T>
 void SelfAttentionBlock<Ctx, T>::project(const StackPass<Ctx, T>& run, const Weights& weights,
                                          Constant x, Saved& saved) {
-    const Matrix qkv = LinearBlock<Ctx, T>::forward(run, weights.qkv, x);
+    const Matrix qkv = LinearBlock<Ctx, T>::forward_of_all(run, weights.qkv, x);
     const Widths& widths = run.settings.widths;
     const std::int64_t q = widths.q(), kv = widths.kv();
     saved.q = qkv.columns(0, q);
@@ -248,9 +275,9 @@ void SelfAttentionBlock<Ctx, T>::backward_of_heads(const StackPass<Ctx, T>& run,
 }
 
 template <class Ctx, class T>
-void SelfAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                          const Saved& saved, Constant x, Constant dy, Matrix dx,
-                                          Into into) {
+void SelfAttentionBlock<Ctx, T>::backward_of_rows(const StackPass<Ctx, T>& run,
+                                                  const Weights& weights, const Saved& saved,
+                                                  Constant x, Constant dy, Matrix dx, Into into) {
     const std::int64_t q = run.settings.widths.q(), kv = run.settings.widths.kv();
     const Matrix d_qkv = run.take(x.rows, run.settings.widths.qkv());
     const auto db = weights.qkv.db;
@@ -271,7 +298,7 @@ void SelfAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const We
 template <class Ctx, class T>
 auto CrossAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                           Constant x, Matrix kv, Saved& saved) -> Matrix {
-    saved.q = LinearBlock<Ctx, T>::forward(run, weights.q, x);
+    saved.q = LinearBlock<Ctx, T>::forward_of_all(run, weights.q, x);
     const std::int64_t width = run.settings.widths.kv();
     saved.k = kv.columns(0, width);
     saved.v = kv.columns(width, width);
@@ -279,9 +306,10 @@ auto CrossAttentionBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const We
 }
 
 template <class Ctx, class T>
-void CrossAttentionBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                           const Saved& saved, Constant x, Constant dy, Matrix dx,
-                                           Into into, Matrix d_kv) {
+void CrossAttentionBlock<Ctx, T>::backward_of_rows(const StackPass<Ctx, T>& run,
+                                                   const Weights& weights, const Saved& saved,
+                                                   Constant x, Constant dy, Matrix dx, Into into,
+                                                   Matrix d_kv) {
     const std::int64_t kv = run.settings.widths.kv();
     const Matrix d_q = run.take(x.rows, run.settings.widths.q());
     const auto db = weights.kv.db;
@@ -299,18 +327,21 @@ auto MemoryBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& w
     std::int64_t cols = 0, first = 0;
     for (const auto& part : weights) cols += part.w.rows;
     // Without gaps between its rows: oneDNN has no fast product in bf16 for a result with gaps.
-    const Matrix kv = run.take(memory.rows, cols);
+    const Matrix kv = run.take(run.all_rows(memory.rows), cols);
+    const auto mark = run.arena.mark();
+    const Constant all = run.gather(memory);
     for (const auto& part : weights) {
-        LinearBlock<Ctx, T>::forward(run, part, memory, kv.columns(first, part.w.rows));
+        LinearBlock<Ctx, T>::forward(run, part, all, kv.columns(first, part.w.rows));
         first += part.w.rows;
     }
+    run.arena.rewind(mark);
     return kv;
 }
 
 template <class Ctx, class T>
-void MemoryBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                   Constant memory, Constant dy, Constant dy_last,
-                                   Matrix d_memory) {
+void MemoryBlock<Ctx, T>::backward_of_rows(const StackPass<Ctx, T>& run, const Weights& weights,
+                                           Constant memory, Constant dy, Constant dy_last,
+                                           Matrix d_memory) {
     Into into = Into::overwrite;
     const auto rows_backward = [&](const auto& part, std::int64_t row, Constant dy_of_rows) {
         if (dy_of_rows.cols == 0) return;

@@ -53,9 +53,9 @@ template <class Ctx, class T>
 void embed(const StackPass<Ctx, T>& run, MatrixView<const T, typename Ctx::Space> embeddings,
            MatrixView<const T, typename Ctx::Space> positions, float scale,
            MatrixView<T, typename Ctx::Space> y) {
-    kernels::embedding_forward<T>(run.ctx, {.tokens = run.batch.tokens,
-                                            .positions = run.batch.coordinates.positions,
-                                            .real = run.batch.real(),
+    kernels::embedding_forward<T>(run.ctx, {.tokens = run.own().tokens,
+                                            .positions = run.own().coordinates.positions,
+                                            .real = run.own().real(),
                                             .scale = scale,
                                             .table = embeddings,
                                             .position_table = positions,
@@ -74,7 +74,7 @@ template <class Ctx, class T>
 auto EmbeddingBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                      Constant embeddings, Saved& saved) -> Stream<T, Space> {
     const float scale = run.settings.embedding_scale;
-    Matrix x = run.take(run.batch.total, embeddings.cols);
+    Matrix x = run.take(run.own().total, embeddings.cols);
     if (weights.embedding_norm && norms_before_positions(run)) {
         embed(run, embeddings, weights.no_positions, scale, x);
         const Matrix positions = run.take(x.rows, x.cols);
@@ -88,7 +88,7 @@ auto EmbeddingBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights
         }
     }
     const auto dropout = run.dropout(DropoutSite::embedding);
-    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.coordinates, x, x);
+    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.own().coordinates, x, x);
     if (!weights.first_norm) return {x, x, {x}};
     const Matrix input = run.take_input(x.rows, x.cols);
     PlainNorm<Ctx, T>::forward(run, *weights.first_norm, x, input, saved.first_norm);
@@ -104,22 +104,30 @@ void EmbeddingBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weight
         PlainNorm<Ctx, T>::backward(run, *weights.first_norm, saved.first_norm, dx, d.residual, dx);
     }
     const auto dropout = run.dropout(DropoutSite::embedding);
-    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.batch.coordinates, dx, dx);
+    if (dropout.active()) kernels::dropout<T>(run.ctx, dropout, run.own().coordinates, dx, dx);
 
     const auto to_positions = [&] {
         if (weights.d_positions.empty()) return;
         if (run.gradients_into == kernels::Into::overwrite && !weights.d_unused_positions.empty())
             kernels::fill_zero(run.ctx, weights.d_unused_positions);
-        kernels::position_backward<T>(run.ctx, run.batch.offsets, dx, weights.d_positions,
-                                      run.gradients_into);
+        if (run.tensor == nullptr)
+            return kernels::position_backward<T>(run.ctx, run.batch.offsets, dx,
+                                                 weights.d_positions, run.gradients_into);
+        // A part of the tokens may begin inside of a sequence.
+        kernels::embedding_backward<T>(run.ctx, {.tokens = run.own().coordinates.positions,
+                                                 .real = run.own().real(),
+                                                 .scale = 1,
+                                                 .dy = dx,
+                                                 .d_table = weights.d_positions,
+                                                 .into = run.gradients_into});
     };
     if (norms_before_positions(run)) to_positions();
     if (weights.embedding_norm) {
         PlainNorm<Ctx, T>::backward(run, *weights.embedding_norm, saved.embedding_norm, dx, {}, dx);
     }
     if (!norms_before_positions(run)) to_positions();
-    kernels::embedding_backward<T>(run.ctx, {.tokens = run.batch.tokens,
-                                             .real = run.batch.real(),
+    kernels::embedding_backward<T>(run.ctx, {.tokens = run.own().tokens,
+                                             .real = run.own().real(),
                                              .scale = run.settings.embedding_scale,
                                              .dy = dx,
                                              .d_table = input.rows,

@@ -37,9 +37,15 @@ struct FeedForwardBlock {
     // Calculates all gradients except that of the last bias, which the kernel that made dy has
     // written.
     static void backward(const StackPass<Ctx, T>& run, const Weights& weights, const Saved& saved,
-                         Constant x, Constant dy, Matrix dx, Into into);
+                         Constant x, Constant dy, Matrix dx, Into into) {
+        run.backward_of_all(x, dy, dx, into, [&](auto all_x, auto all_dy, auto all_dx, Into to) {
+            backward_of_rows(run, weights, saved, all_x, all_dy, all_dx, to);
+        });
+    }
 
 private:
+    static void backward_of_rows(const StackPass<Ctx, T>& run, const Weights& weights,
+                                 const Saved& saved, Constant x, Constant dy, Matrix dx, Into into);
     static Saved take(const StackPass<Ctx, T>& run, std::int64_t rows, std::int64_t cols);
     // Writes to activated, to made.hidden, and to made.mask unless that has to be empty.
     static void activate(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
@@ -117,21 +123,22 @@ template <class Ctx, class T>
 void FeedForwardBlock<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& weights,
                                        Constant x, Matrix y, Saved& saved) {
     const auto before = run.arena.mark();
-    saved = take(run, x.rows, weights.up.w.rows);
+    const std::int64_t rows = run.all_rows(x.rows);
+    saved = take(run, rows, weights.up.w.rows);
     const auto after = run.arena.mark();
     const Matrix activated =
-        saved.activated.empty() ? run.take(x.rows, inner(weights)) : saved.activated;
-    activate(run, weights, x, activated, saved);
-    LinearBlock<Ctx, T>::forward(run, weights.down, activated, y);
+        saved.activated.empty() ? run.take(rows, inner(weights)) : saved.activated;
+    activate(run, weights, run.gather(x), activated, saved);
+    LinearBlock<Ctx, T>::forward_to_own(run, weights.down, activated, y);
     const bool keeps = run.recompute < Recompute::ffn;
     run.arena.rewind(keeps ? after : before);
     if (!keeps) saved = {};
 }
 
 template <class Ctx, class T>
-void FeedForwardBlock<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
-                                        const Saved& saved, Constant x, Constant dy, Matrix dx,
-                                        Into into) {
+void FeedForwardBlock<Ctx, T>::backward_of_rows(const StackPass<Ctx, T>& run,
+                                                const Weights& weights, const Saved& saved,
+                                                Constant x, Constant dy, Matrix dx, Into into) {
     if (run.settings.gate == Has::yes)
         return backward_of_gated(run, weights, saved, x, dy, dx, into);
     const auto site = activation_site(run);

@@ -7,10 +7,11 @@
 
 namespace lockstep::model {
 
-train::ParameterTable parameter_table(const ModelConfig& config) {
+train::ParameterTable parameter_table(const ModelConfig& config, const train::TensorSlice& slice) {
     validate(config);
     train::ParameterTable table;
-    for (ParameterRow& row : parameter_rows(config)) table.add(std::move(row.parameter));
+    for (const ParameterRow& row : parameter_rows(config))
+        table.add(train::sliced(row.parameter, slice));
     return table;
 }
 

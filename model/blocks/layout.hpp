@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "model/blocks/tensor_ranks.hpp"
 #include "model/config.hpp"
 #include "model/recompute.hpp"
 #include "runtime/train/forward_backward.hpp"
@@ -11,19 +12,22 @@
 namespace lockstep::model {
 
 // Makes the table of parameter_rows(), whose names are those of checkpoints (docs/model-format.md).
-// Validates the config.
-train::ParameterTable parameter_table(const ModelConfig& config);
+// Validates the config. Ranks that divide the layers have tables of their own parts.
+train::ParameterTable parameter_table(const ModelConfig& config,
+                                      const train::TensorSlice& slice = {});
 
 // Does so of frozen_rows(); the table of a model without adapters is empty.
 train::ParameterTable frozen_table(const ModelConfig& config);
 
 // Makes a model that computes in the store's precision. The store must have been made with
 // parameter_table(config), and `frozen`, which a model with adapters needs, with frozen_table().
-// Stores and context must outlive the model.
+// Stores, context and `tensor`, which is null unless ranks divide the layers, must outlive the
+// model.
 template <class Ctx>
 std::unique_ptr<train::ForwardBackward> make_model(
     const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
     const RecomputePlan& plan = {},
-    const train::ParameterStore<typename Ctx::Space>* frozen = nullptr);
+    const train::ParameterStore<typename Ctx::Space>* frozen = nullptr,
+    const TensorRanks<typename Ctx::Space>* tensor = nullptr);
 
 }  // namespace lockstep::model

@@ -39,6 +39,31 @@ struct LinearBlock {
         }
     }
 
+    // Does the same for the rows of all tensor ranks, of which x has this rank's.
+    static Matrix forward_of_all(const StackPass<Ctx, T>& run, const Weights& weights, Constant x) {
+        const Matrix y = run.take(run.all_rows(x.rows), weights.w.rows);
+        const auto mark = run.arena.mark();
+        forward(run, weights, run.gather(x), y);
+        run.arena.rewind(mark);
+        return y;
+    }
+    // Adds the results of all tensor ranks for all rows, and returns or writes this rank's rows.
+    static Matrix forward_to_own(const StackPass<Ctx, T>& run, const Weights& weights, Constant x) {
+        if (run.tensor == nullptr) return forward(run, weights, x);
+        const Matrix y = run.take(run.own().total, weights.w.rows);
+        forward_to_own(run, weights, x, y);
+        return y;
+    }
+    static void forward_to_own(const StackPass<Ctx, T>& run, const Weights& weights, Constant x,
+                               Matrix y) {
+        if (run.tensor == nullptr) return forward(run, weights, x, y);
+        const auto mark = run.arena.mark();
+        const Matrix all = run.take(x.rows, weights.w.rows);
+        forward(run, weights, x, all);
+        run.scatter_sums(all, y, Into::overwrite);
+        run.arena.rewind(mark);
+    }
+
     // Calculates dw = or += dy^T x and db = or += column sums of dy, as run.gradients_into says,
     // and dx = or += dy w, as `into` says. dx is written last, so it may be the memory of x or of
     // the input of dy.

@@ -137,7 +137,7 @@ MatrixView<const T, typename Ctx::Space> input_again(
     const auto y = run.take_input(sum.rows, sum.cols);
     kernels::norm_forward<T>(run.ctx, {.kind = run.settings.norm,
                                        .epsilon = run.settings.norm_epsilon,
-                                       .coordinates = run.batch.coordinates,
+                                       .coordinates = run.own().coordinates,
                                        .x = sum,
                                        .gamma = weights.subview(0, count),
                                        .beta = weights.subview(count, weights.size() - count),
@@ -163,7 +163,7 @@ auto ResidualNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, DropoutSite sit
     kernels::norm_forward<T>(run.ctx, {.kind = run.settings.norm,
                                        .epsilon = run.settings.norm_epsilon,
                                        .dropout = run.dropout(site),
-                                       .coordinates = run.batch.coordinates,
+                                       .coordinates = run.own().coordinates,
                                        .x = residual,
                                        .branch = branch,
                                        .gamma = weights.gamma,
@@ -189,7 +189,7 @@ auto ResidualNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, DropoutSite si
     const Matrix d_branch = dropout.active() ? run.take(d_sum.rows, d_sum.cols) : Matrix();
     kernels::norm_backward<T>(run.ctx, {.kind = run.settings.norm,
                                         .dropout = dropout,
-                                        .coordinates = run.batch.coordinates,
+                                        .coordinates = run.own().coordinates,
                                         .dy = d.input,
                                         .d_sum = after_sum ? Constant() : d.residual,
                                         .sum = saved.sum,
@@ -212,7 +212,7 @@ void PlainNorm<Ctx, T>::forward(const StackPass<Ctx, T>& run, const Weights& wei
     saved = take_norm<Ctx, T>(run, x);
     kernels::norm_forward<T>(run.ctx, {.kind = run.settings.norm,
                                        .epsilon = run.settings.norm_epsilon,
-                                       .coordinates = run.batch.coordinates,
+                                       .coordinates = run.own().coordinates,
                                        .x = x,
                                        .gamma = weights.gamma,
                                        .beta = weights.beta,
@@ -225,7 +225,7 @@ template <class Ctx, class T>
 void PlainNorm<Ctx, T>::backward(const StackPass<Ctx, T>& run, const Weights& weights,
                                  const Saved& saved, Constant dy, Constant d_past, Matrix dx) {
     kernels::norm_backward<T>(run.ctx, {.kind = run.settings.norm,
-                                        .coordinates = run.batch.coordinates,
+                                        .coordinates = run.own().coordinates,
                                         .dy = dy,
                                         .d_sum = d_past,
                                         .sum = saved.sum,

@@ -79,7 +79,7 @@ auto StackBlock<Ctx, T>::forward(StackPass<Ctx, T> run, const Weights& weights, 
     saved.layers.resize(weights.layers.size());
     // No later layer has a higher level than the first one.
     if (level_of<Ctx>(run.plan, 0) >= Recompute::outputs)
-        saved.input_space = run.take(run.batch.total, embeddings.cols);
+        saved.input_space = run.take(run.own().total, embeddings.cols);
     run.enter(0, saved.input_space);
     if (has_embedding_block(weights)) begin();
     auto x = EmbeddingBlock<Ctx, T>::forward(run, weights, embeddings, saved.embedding);
@@ -99,15 +99,15 @@ template <class Ctx, class T>
 auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
                                   Constant embeddings, Constant memory, const Calls& calls)
     -> Constant {
-    const std::int64_t rows = run.batch.total, d = embeddings.cols;
+    const std::int64_t rows = run.own().total, d = embeddings.cols;
     const bool one = run.settings.norms == NormPosition::after_sum;
     const Matrix input = run.take(rows, d);
     const Matrix residual = one ? input : run.take(rows, d);
     auto mark = run.arena.mark();
     // The next layer uses the same memory again, so a layer's output is moved out of it.
     const auto keep = [&](Stream<T, Space> x) {
-        kernels::dropout<T>(run.ctx, {}, run.batch.coordinates, x.input, input);
-        if (!one) kernels::dropout<T>(run.ctx, {}, run.batch.coordinates, x.residual, residual);
+        kernels::dropout<T>(run.ctx, {}, run.own().coordinates, x.input, input);
+        if (!one) kernels::dropout<T>(run.ctx, {}, run.own().coordinates, x.residual, residual);
         run.arena.rewind(mark);
     };
     const auto begin = [&calls] {
@@ -127,7 +127,7 @@ auto StackBlock<Ctx, T>::evaluate(StackPass<Ctx, T> run, const Weights& weights,
         typename LayerBlock<Ctx, T>::Saved dropped;
         Matrix kv = layer_columns(all_kv, run.layer, run.settings.widths);
         if (layer.cross_attention && all_kv.empty())  // of this layer only
-            kv = LinearBlock<Ctx, T>::forward(run, layer.cross_attention->kv, memory);
+            kv = LinearBlock<Ctx, T>::forward_of_all(run, layer.cross_attention->kv, memory);
         const auto x = LayerBlock<Ctx, T>::forward(run, layer, {residual, input}, kv, dropped);
         if (calls.visit) calls.visit(run.layer, dropped);
         keep(x);
@@ -163,7 +163,7 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
     const Widths& widths = run.settings.widths;
     const bool has_memory = !weights.memory_projections.empty();
     const std::size_t layers = weights.layers.size();
-    const Matrix d_last = run.take(memory.rows, has_memory ? widths.key_value() : 0);
+    const Matrix d_last = run.take(run.all_rows(memory.rows), has_memory ? widths.key_value() : 0);
     if (!weights.memory_biases.empty() && run.gradients_into == Into::add)
         kernels::fill_zero(run.ctx, weights.memory_biases);
     for (std::size_t i = layers; i-- > 0;) {

@@ -5,8 +5,9 @@
 
 namespace lockstep::model {
 
-StackSettings stack_settings(const ModelConfig& config, StackKind kind) {
-    const Widths all = widths(config);
+StackSettings stack_settings(const ModelConfig& config, StackKind kind,
+                             const train::TensorSlice& slice) {
+    const Widths all = widths(config, slice);
     const auto heads = static_cast<int>(all.heads), head_dim = static_cast<int>(all.head_dim);
     const auto mask = kind == StackKind::decoder ? kernels::Mask::causal : kernels::Mask::none;
     const bool scaled = config.embedding_scale == EmbeddingScale::sqrt_dim;
@@ -26,7 +27,9 @@ StackSettings stack_settings(const ModelConfig& config, StackKind kind) {
             config.dropout,
             config.attention_dropout,
             config.relu_dropout,
-            config.lora.dropout};
+            config.lora.dropout,
+            static_cast<std::uint32_t>(slice.rank * all.heads),
+            static_cast<std::uint32_t>(slice.rank * (config.ffn_size / slice.size))};
 }
 
 }  // namespace lockstep::model

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/blocks/tensor_ranks.hpp"
 #include "model/config.hpp"
 #include "model/dropout_sites.hpp"
 #include "model/parts.hpp"
@@ -12,6 +13,7 @@
 #include "runtime/kernels/attention.hpp"
 #include "runtime/kernels/dry/kernels.hpp"
 #include "runtime/kernels/into.hpp"
+#include "runtime/kernels/norm.hpp"
 #include "runtime/kernels/step_state.hpp"
 #include "runtime/kernels/token_coordinates.hpp"
 
@@ -113,12 +115,17 @@ struct StackSettings {
     kernels::Activation activation;
     float embedding_scale;
     float dropout, attention_dropout, relu_dropout, adapter_dropout;
+    // The numbers, in the whole model, of the first head and of the first column of the
+    // feed-forward block: dropout draws by them.
+    std::uint32_t first_head = 0, first_column = 0;
 };
 
-StackSettings stack_settings(const ModelConfig& config, StackKind kind);
+StackSettings stack_settings(const ModelConfig& config, StackKind kind,
+                             const train::TensorSlice& slice = {});
 
 // Describes the pass of one micro-batch through one stack, at one of its layers. Activations are
-// allocated in the arena. All references are borrowed.
+// allocated in the arena. All references are borrowed. Ranks that divide the layers have a part of
+// the tokens outside of the products (tensor_ranks.hpp).
 template <class Ctx, class T>
 struct StackPass {
     using Space = typename Ctx::Space;
@@ -138,6 +145,11 @@ struct StackPass {
     // Tells whether backward overwrites the weights' gradients or adds to them. It writes each
     // once.
     kernels::Into gradients_into = kernels::Into::add;
+    const TensorRanks<Space>* tensor = nullptr;  // null: this rank computes alone
+    const Ragged<Space>* own_part = nullptr;     // of `batch`; null: all of it
+
+    // The tokens of this rank; `batch` has those of all tensor ranks.
+    const Ragged<Space>& own() const noexcept { return own_part != nullptr ? *own_part : batch; }
 
     // Moves to a layer of a training pass. `shared` is the memory for inputs of the layers whose
     // inputs are calculated again.
@@ -153,6 +165,40 @@ struct StackPass {
     MatrixView<T, Space> take_input(std::int64_t rows, std::int64_t cols) const {
         return input_space.empty() ? take(rows, cols) : input_space;
     }
+    // Returns the number of rows that all tensor ranks have together.
+    std::int64_t all_rows(std::int64_t own_rows) const noexcept {
+        return tensor != nullptr ? own_rows * tensor->slice.size : own_rows;
+    }
+    // Returns the rows of all tensor ranks, in the arena; x itself if this rank computes alone.
+    MatrixView<const T, Space> gather(MatrixView<const T, Space> x) const {
+        if (tensor == nullptr) return x;
+        const MatrixView<T, Space> all = take(all_rows(x.rows), x.cols);
+        tensor->gather(x, all);
+        return all;
+    }
+    // Adds the matrices of all tensor ranks, destroys `all`, and writes or adds this rank's rows of
+    // the sum.
+    void scatter_sums(MatrixView<T, Space> all, MatrixView<T, Space> rows,
+                      kernels::Into into) const {
+        const MatrixView<T, Space> sums = tensor->scatter_sums(all);
+        if (into == kernels::Into::add) return kernels::add<T>(ctx, sums, rows);
+        const auto count = static_cast<std::size_t>(rows.rows * rows.cols);
+        device::copy(ctx, View<const T, Space>(sums.data, count), View<T, Space>(rows.data, count));
+    }
+    // Calls backward(x, dy, dx, into) of a branch whose products are divided, with the rows of all
+    // tensor ranks.
+    template <class Backward>
+    void backward_of_all(MatrixView<const T, Space> x, MatrixView<const T, Space> dy,
+                         MatrixView<T, Space> dx, kernels::Into into,
+                         const Backward& backward) const {
+        if (tensor == nullptr) return backward(x, dy, dx, into);
+        const auto mark = arena.mark();
+        const MatrixView<T, Space> all = take(all_rows(dx.rows), dx.cols);
+        const MatrixView<const T, Space> all_x = gather(x), all_dy = gather(dy);
+        backward(all_x, all_dy, all, kernels::Into::overwrite);
+        scatter_sums(all, dx, into);
+        arena.rewind(mark);
+    }
     View<float, Space> take_floats(std::int64_t count) const {
         return arena.template take<float>(static_cast<std::size_t>(count));
     }
@@ -164,7 +210,9 @@ struct StackPass {
         const float rate = probabilities                     ? settings.attention_dropout
                            : site == DropoutSite::ffn_hidden ? settings.relu_dropout
                                                              : settings.dropout;
-        return {rate, dropout_site(settings.kind, layer, site), state};
+        const std::uint32_t number = dropout_site(settings.kind, layer, site);
+        if (probabilities) return {rate, number + settings.first_head, state};
+        return {rate, number, state, site == DropoutSite::ffn_hidden ? settings.first_column : 0};
     }
 
     // Of what an adapter of the layer reads.

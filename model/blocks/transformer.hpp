@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "model/blocks/layout.hpp"
@@ -95,13 +96,16 @@ public:
     using Stacks = StackBlock<Ctx, T>;
 
     Transformer(const ModelConfig& config, const train::ParameterStore<Space>& store, Ctx& ctx,
-                const RecomputePlan& plan, const train::ParameterStore<Space>* frozen)
+                const RecomputePlan& plan, const train::ParameterStore<Space>* frozen,
+                const TensorRanks<Space>* tensor)
         : config_(config),
+          tensor_(tensor != nullptr && !tensor->slice.is_whole() ? tensor : nullptr),
+          slice_(tensor_ != nullptr ? tensor_->slice : train::TensorSlice()),
           table_(store.table()),
           frozen_(frozen != nullptr),
-          weights_(bind_weights<T>(ctx, config_, table_, store, frozen)),
-          encoder_(stack_settings(config, StackKind::encoder)),
-          decoder_(stack_settings(config, StackKind::decoder)),
+          weights_(bind_weights<T>(ctx, config_, table_, store, frozen, slice_)),
+          encoder_(stack_settings(config, StackKind::encoder, slice_)),
+          decoder_(stack_settings(config, StackKind::decoder, slice_)),
           plan_(plan),
           lent_(frozen_ ? LentGradients<Ctx>() : LentGradients<Ctx>(store)),
           own_head_(config.parts.own_head),
@@ -124,8 +128,10 @@ public:
         sides_ = {model::upload_side(upload_, batch.source, rows),
                   model::upload_side(upload_, batch.target, rows),
                   {},
+                  {},
                   {}};
         place_labels(batch);
+        if (tensor_ != nullptr) place_own_part(batch);
         upload_.finish();
         using Labels = train::UploadedShape::Labels;
         return {{sides_.source.total, sides_.target.total, static_cast<std::int64_t>(rows.size()),
@@ -148,7 +154,7 @@ public:
             arena_.template take_matrix<T>(saved.output.rows, saved.output.cols);
         lent_.use_from(arena_, head_end_);  // the loss writes no gradient but the head's
         OutputHead<Ctx, T>::train(ctx_, arena_, state, weights_.head, weights_.class_bias.view(),
-                                  saved.output, sides.labels,
+                                  saved.output, sides.own.labels,
                                   {config_.label_smoothing, config_.z_loss}, d_output,
                                   weights_.d_head, into, sums, spans_);
         lent_.use_none(arena_);
@@ -177,15 +183,24 @@ public:
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory, calls);
         if (has_head_block()) begin();
+        kernels::LossSums* const own =
+            tensor_ == nullptr ? losses : losses + slice_.rank * sides.own.target.total;
         OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.head, weights_.class_bias.view(),
-                                     output, sides.labels, losses);
+                                     output, sides.own.labels, own);
+        if (tensor_ != nullptr) tensor_->gather_losses(own, losses, sides.own.target.total);
     }
 
 private:
+    // A part of the batch's tokens.
+    struct Part {
+        Ragged<Space> source, target;
+        View<const std::int32_t, Space> labels;
+    };
     struct Sides {
         Ragged<Space> source, target;
         View<const std::int32_t, Space> labels;
         kernels::FollowingLabels<Space> following;  // used if the labels follow from the tokens
+        Part own;                                   // this rank's part; all if it computes alone
     };
 
     struct Saved {
@@ -222,7 +237,44 @@ private:
         }
         locate_tokens(ctx_, arena_, sides.source);
         locate_tokens(ctx_, arena_, sides.target, sides.following);
+        if (tensor_ == nullptr) {
+            sides.own = {sides.source, sides.target, sides.labels};
+            return sides;
+        }
+        sides.own.source = part_of(sides.source, sides.own.source.offsets);
+        sides.own.target = part_of(sides.target, sides.own.target.offsets);
+        const auto own = static_cast<std::size_t>(sides.own.target.total);
+        sides.own.labels = sides.labels.subview(static_cast<std::size_t>(slice_.rank) * own, own);
         return sides;
+    }
+
+    // Uploads how many tokens of this rank's part are not filler.
+    void place_own_part(const train::Batch& batch) {
+        const auto real_of = [this](const train::RaggedTokens& side) {
+            const std::int64_t total = side.total() / slice_.size;
+            require(total * slice_.size == side.total(), "tensor ranks do not divide the tokens");
+            const std::int64_t left = side.real() - slice_.rank * total;
+            return static_cast<std::int32_t>(std::clamp<std::int64_t>(left, 0, total));
+        };
+        own_real_ = {batch.source.offsets.empty() ? 0 : real_of(batch.source),
+                     real_of(batch.target)};
+        const HostView<const std::int32_t> source(&own_real_[0], 1), target(&own_real_[1], 1);
+        sides_.own.source.offsets = upload_.add(source);
+        sides_.own.target.offsets = upload_.add(target);
+    }
+
+    // Returns this rank's part of a side. Its only offset is the number of real tokens.
+    Ragged<Space> part_of(const Ragged<Space>& side, View<const std::int32_t, Space> real) const {
+        Ragged<Space> part;
+        part.offsets = real;
+        part.total = side.total / slice_.size;
+        if (part.total == 0) return part;
+        const auto count = static_cast<std::size_t>(part.total);
+        const std::size_t first = static_cast<std::size_t>(slice_.rank) * count;
+        part.tokens = side.tokens.subview(first, count);
+        part.coordinates = {side.coordinates.rows.subview(first, count),
+                            side.coordinates.positions.subview(first, count)};
+        return part;
     }
 
     static std::size_t end_of_first_block(const train::ParameterTable& table) {
@@ -303,13 +355,23 @@ private:
     }
 
     StackPass<Ctx, T> encoder_run(const Sides& sides, const kernels::StepState* state) {
-        return {ctx_, arena_, encoder_, sides.source, nullptr, state, plan_};
+        return divided({ctx_, arena_, encoder_, sides.source, nullptr, state, plan_},
+                       sides.own.source);
     }
     StackPass<Ctx, T> decoder_run(const Sides& sides, const kernels::StepState* state) {
-        return {ctx_, arena_, decoder_, sides.target, &sides.source, state, plan_};
+        return divided({ctx_, arena_, decoder_, sides.target, &sides.source, state, plan_},
+                       sides.own.target);
+    }
+    StackPass<Ctx, T> divided(StackPass<Ctx, T> pass, const Ragged<Space>& own) const {
+        if (tensor_ == nullptr) return pass;
+        pass.tensor = tensor_;
+        pass.own_part = &own;
+        return pass;
     }
 
     const ModelConfig config_;
+    const TensorRanks<Space>* const tensor_;  // null: this rank computes alone
+    const train::TensorSlice slice_;
     const train::ParameterTable table_;
     const bool frozen_;  // the table has adapters alone, in blocks of layers
     const TransformerWeights<T, Space> weights_;
@@ -322,17 +384,19 @@ private:
     Ctx& ctx_;
     device::Upload<Ctx> upload_;
     device::Arena<Space> arena_;
-    Sides sides_;  // of the batch that was uploaded last
+    Sides sides_;                             // of the batch that was uploaded last
+    std::array<std::int32_t, 2> own_real_{};  // of source and target, while they are uploaded
     train::ModelSpans spans_;
 };
 
 template <class Ctx>
 std::unique_ptr<train::ForwardBackward> make_model(
     const ModelConfig& config, const train::ParameterStore<typename Ctx::Space>& store, Ctx& ctx,
-    const RecomputePlan& plan, const train::ParameterStore<typename Ctx::Space>* frozen) {
+    const RecomputePlan& plan, const train::ParameterStore<typename Ctx::Space>* frozen,
+    const TensorRanks<typename Ctx::Space>* tensor) {
     using Made = std::unique_ptr<train::ForwardBackward>;
     return train::with_element(typename Ctx::Elements{}, store.precision(), [&]<class T>() -> Made {
-        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx, plan, frozen);
+        return std::make_unique<Transformer<Ctx, T>>(config, store, ctx, plan, frozen, tensor);
     });
 }
 

@@ -135,7 +135,8 @@ template <class T, class Ctx>
 TransformerWeights<T, typename Ctx::Space> bind_weights(
     Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
     const train::ParameterStore<typename Ctx::Space>& store,
-    const train::ParameterStore<typename Ctx::Space>* frozen = nullptr);
+    const train::ParameterStore<typename Ctx::Space>* frozen = nullptr,
+    const train::TensorSlice& slice = {});
 
 // Returns ParlAI's create_position_codes, row-major [n_positions, d]: column j of row p is sin (j
 // even) or cos (j odd) of p / 10000^(2 (j / 2) / d).
@@ -146,8 +147,8 @@ class Binder {
 public:
     Binder(const ModelConfig& config, const train::ParameterTable& table,
            const train::ParameterStore<Space>& store, const train::ParameterStore<Space>* frozen,
-           View<float, Space> unread)
-        : config_(config), unread_(unread) {
+           View<float, Space> unread, const train::TensorSlice& slice)
+        : config_(config), slice_(slice), unread_(unread) {
         require(store.table().flat_size() == table.flat_size(),
                 "the store was built with another table");
         require((frozen != nullptr) == (config.lora.rank > 0),
@@ -250,6 +251,8 @@ private:
     Linear<T, Space> linear(const ParameterPlace& place) const {
         const auto b = vector(place, Values::bias);
         Linear<T, Space> linear{matrix(place), b.first, d_matrix(place), b.second};
+        // The products of the ranks that divide the columns are added, and the bias is added once.
+        if (slice_.rank > 0 && parameter(place).split == train::Split::columns) linear.b = {};
         if (config_.lora.rank == 0) return linear;
         // The kernel of an activation without a gate writes the sums in any case.
         if (place.role != Role::ffn_up || config_.parts.gate == Has::yes) linear.db = {};
@@ -305,7 +308,7 @@ private:
                const train::ParameterStore<Space>& store, Trained trained) {
         require(rows.size() == table.all().size(), "the table is another model's");
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const train::Parameter& row = rows[i].parameter;
+            const train::Parameter row = train::sliced(rows[i].parameter, slice_);
             require(row.name == table[i].name && row.shape == table[i].shape,
                     "the table is another model's");
             require(index_.emplace(rows[i].place, Bound{&table[i], &store, trained}).second,
@@ -320,6 +323,7 @@ private:
     }
 
     const ModelConfig& config_;
+    const train::TensorSlice slice_;
     View<float, Space> unread_;
     std::map<ParameterPlace, Bound> index_;
 };
@@ -362,19 +366,19 @@ template <class T, class Ctx>
 TransformerWeights<T, typename Ctx::Space> bind_weights(
     Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
     const train::ParameterStore<typename Ctx::Space>& store,
-    const train::ParameterStore<typename Ctx::Space>* frozen) {
+    const train::ParameterStore<typename Ctx::Space>* frozen, const train::TensorSlice& slice) {
     using Space = typename Ctx::Space;
     TransformerWeights<T, Space> weights;
     weights.unread =
         device::Buffer<float, Space>(static_cast<std::size_t>(unread_elements(config)));
-    const Binder<T, Space> bind(config, table, store, frozen, weights.unread.view());
+    const Binder<T, Space> bind(config, table, store, frozen, weights.unread.view(), slice);
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.frequencies = frequencies_buffer(ctx, config);
     weights.zero_row = device::Buffer<T, Space>(static_cast<std::size_t>(config.embedding_size));
     if (has_encoder(config) && (Ctx::lends_gradients || store.gradient_placement().has_slots()))
         weights.memory_biases = device::Buffer<float, Space>(
-            static_cast<std::size_t>(config.decoder_layers * widths(config).key_value()));
+            static_cast<std::size_t>(config.decoder_layers * widths(config, slice).key_value()));
     weights.embeddings = bind.matrix({Role::embeddings});
     weights.d_embeddings = bind.d_matrix({Role::embeddings});
     const ParameterPlace head{config.parts.own_head == Has::yes ? Role::head : Role::embeddings};

@@ -9,9 +9,11 @@ namespace lockstep::model {
 
 using device::CpuContext;
 
-template std::unique_ptr<train::ForwardBackward> make_model(
-    const ModelConfig&, const train::ParameterStore<HostSpace>&, CpuContext&, const RecomputePlan&,
-    const train::ParameterStore<HostSpace>*);
+template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
+                                                            const train::ParameterStore<HostSpace>&,
+                                                            CpuContext&, const RecomputePlan&,
+                                                            const train::ParameterStore<HostSpace>*,
+                                                            const TensorRanks<HostSpace>*);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<HostSpace>&,
                                                           CpuContext&,

@@ -16,9 +16,11 @@ namespace lockstep::model {
 
 using device::CudaContext;
 
-template std::unique_ptr<train::ForwardBackward> make_model(
-    const ModelConfig&, const train::ParameterStore<CudaSpace>&, CudaContext&, const RecomputePlan&,
-    const train::ParameterStore<CudaSpace>*);
+template std::unique_ptr<train::ForwardBackward> make_model(const ModelConfig&,
+                                                            const train::ParameterStore<CudaSpace>&,
+                                                            CudaContext&, const RecomputePlan&,
+                                                            const train::ParameterStore<CudaSpace>*,
+                                                            const TensorRanks<CudaSpace>*);
 template std::unique_ptr<IncrementalDecoder> make_decoder(const ModelConfig&,
                                                           const train::ParameterStore<CudaSpace>&,
                                                           CudaContext&,

@@ -40,9 +40,10 @@ train::Batch batch_of(const train::BatchShape& shape) {
     return batch;
 }
 
-train::Batch smallest_batch(const ModelConfig& config) {
+// Tensor ranks have a token each.
+train::Batch smallest_batch(const ModelConfig& config, std::int64_t tokens) {
     const std::int64_t source = has_encoder(config) ? 1 : 0;
-    return batch_of({source, 1, 1, static_cast<std::int32_t>(source), 1});
+    return batch_of({source * tokens, tokens, 1, static_cast<std::int32_t>(source), 1});
 }
 
 template <class Like>
@@ -50,10 +51,12 @@ class DryModelLike final : public DryModel {
 public:
     using Ctx = device::DryContext<Like>;
 
-    DryModelLike(const ModelConfig& config, train::Precision precision, const RecomputePlan& plan)
+    DryModelLike(const ModelConfig& config, train::Precision precision, const RecomputePlan& plan,
+                 const train::TensorSlice& slice)
         : config_(config),
           plan_(plan),
-          store_(parameter_table(config), precision),
+          tensor_{slice, nullptr},
+          store_(parameter_table(config, slice), precision),
           frozen_(make_frozen_store<device::DrySpace>(frozen_table(config), precision)) {}
 
     std::size_t training_bytes(const train::BatchShape& shape, kernels::Into into) override {
@@ -65,7 +68,7 @@ public:
         return ctx_.multiply_adds;
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
-        const auto model = make_model<Ctx>(config_, store_, ctx_, plan_, frozen_.get());
+        const auto model = make_model<Ctx>(config_, store_, ctx_, plan_, frozen_.get(), &tensor_);
         std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
         model->evaluate(batch_of(shape), losses.data());
         return model->peak_activation_bytes();
@@ -119,18 +122,33 @@ public:
     train::DryStep step(const train::TrainOptions& options, train::Master master,
                         const train::DryRank& place) override {
         const int sharing = train::sharing_ranks(options.zero, place.ranks);
-        const auto store = make_store<device::DrySpace>(
-            config_, store_.precision(), master,
-            {place.ranks, sharing, place.rank % sharing, options.reducer, options.zero.stage});
-        const auto model = make_model<Ctx>(config_, store, ctx_, plan_, frozen_.get());
-        return train::dry_step(ctx_, options, place, *model, store, smallest_batch(config_));
+        const auto store =
+            make_store<device::DrySpace>(config_, store_.precision(), master,
+                                         {place.ranks, sharing, place.rank % sharing,
+                                          options.reducer, options.zero.stage, tensor_.slice});
+        const auto model = make_model<Ctx>(config_, store, ctx_, plan_, frozen_.get(), &tensor_);
+        return train::dry_step(ctx_, options, place, *model, store,
+                               smallest_batch(config_, tensor_.slice.size),
+                               {parameter_table(config_), tensor_.slice});
+    }
+    std::int64_t row_bytes(const train::BatchShape& shape) override {
+        comm::Tape tape;
+        comm::TapedCollectives<device::DrySpace> ranks(
+            tape, {comm::TapedGroup::tensor, tensor_.slice.rank, tensor_.slice.size});
+        tensor_.collectives = &ranks;
+        (void)trained(shape, kernels::Into::overwrite);
+        tensor_.collectives = nullptr;
+        std::int64_t bytes = 0;
+        for (const comm::TapeEntry& entry : tape.entries)
+            bytes += comm::bytes_sent(entry, comm::HalfSums::halves);
+        return bytes;
     }
 
 private:
     std::unique_ptr<train::ForwardBackward> trained(const train::BatchShape& shape,
                                                     kernels::Into into) {
         const train::Batch batch = batch_of(shape);
-        auto model = make_model<Ctx>(config_, store_, ctx_, plan_, frozen_.get());
+        auto model = make_model<Ctx>(config_, store_, ctx_, plan_, frozen_.get(), &tensor_);
         const kernels::StepState state;
         train::NoSink sink;
         model->upload(batch);
@@ -151,6 +169,7 @@ private:
 
     const ModelConfig config_;
     const RecomputePlan plan_;
+    TensorRanks<device::DrySpace> tensor_;
     Ctx ctx_;
     const train::ParameterStore<device::DrySpace> store_;
     const std::unique_ptr<const train::ParameterStore<device::DrySpace>> frozen_;
@@ -159,11 +178,12 @@ private:
 }  // namespace
 
 std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
-                                         DeviceKind device, const RecomputePlan& plan) {
+                                         DeviceKind device, const RecomputePlan& plan,
+                                         const train::TensorSlice& slice) {
     if (device == DeviceKind::cpu)
-        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision, plan);
+        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision, plan, slice);
     require_gpu_heads(config);
-    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision, plan);
+    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision, plan, slice);
 }
 
 }  // namespace lockstep::model

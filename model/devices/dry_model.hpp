@@ -48,14 +48,20 @@ public:
     // Returns the bytes of a micro-batch's own arrays. A GPU holds several micro-batches.
     virtual std::size_t batch_bytes(const train::BatchShape& shape) = 0;
     // Goes through a step of one rank of a run with the options, which have its number of lanes.
+    // Ranks are those that read rows of their own.
     // Micro-batches are as small as they can be: neither the memory nor the bytes of buckets and
     // weights depend on them.
     virtual train::DryStep step(const train::TrainOptions& options, train::Master master,
                                 const train::DryRank& place) = 0;
+    // Returns the bytes that the rank sends to the other tensor ranks in training on a micro-batch,
+    // every collective around a ring.
+    virtual std::int64_t row_bytes(const train::BatchShape& shape) = 0;
 };
 
-// Throws kind config if the device cannot compute the model.
+// Throws kind config if the device cannot compute the model. A rank that divides the layers with
+// others has a slice.
 std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
-                                         DeviceKind device, const RecomputePlan& plan = {});
+                                         DeviceKind device, const RecomputePlan& plan = {},
+                                         const train::TensorSlice& slice = {});
 
 }  // namespace lockstep::model

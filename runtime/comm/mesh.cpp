@@ -9,7 +9,16 @@ namespace lockstep::comm {
 
 Coordinates coordinates(const MeshShape& shape, int rank) {
     require(rank >= 0 && rank < shape.ranks(), "a rank outside the mesh");
-    return {rank / shape.shard, rank % shape.shard, rank};
+    const int data = rank / shape.tensor % shape.data_ranks();
+    return {data / shape.shard, data % shape.shard, data, rank % shape.tensor,
+            rank / (shape.tensor * shape.data_ranks())};
+}
+
+DataPlace data_place(int rank, int ranks, int tensor) {
+    require(tensor > 0 && ranks % tensor == 0, "tensor ranks do not divide the ranks");
+    const MeshShape shape{.replica = ranks / tensor, .tensor = tensor};
+    const Coordinates here = coordinates(shape, rank);
+    return {here.data, shape.replica, here.tensor == 0 ? RowCounts::own : RowCounts::of_another};
 }
 
 std::string shard_ranks(const MeshShape& shape, const Coordinates& here) {
@@ -32,7 +41,8 @@ std::string replica_ranks(const MeshShape& shape, const Coordinates& here) {
 }
 
 MeshShape checked(const MeshShape& shape, int ranks) {
-    if (shape.replica > 0 && shape.shard > 0 && shape.ranks() == ranks) return shape;
+    const bool counts = shape.replica > 0 && shape.shard > 0;
+    if (counts && shape.tensor == 1 && shape.pipeline == 1 && shape.ranks() == ranks) return shape;
     throw Error(ErrorKind::config, std::to_string(shape.replica) + " replicas of " +
                                        std::to_string(shape.shard) + " ranks are not " +
                                        std::to_string(ranks) + " ranks");

@@ -9,26 +9,46 @@
 
 namespace lockstep::comm {
 
-// Cuts the ranks into replicas of a model, each of which is held by `shard` ranks together. Rank
-// numbers count the shards of a replica first, so that neighbours, as a rule those of one host,
-// hold a replica.
+// Cuts the ranks into replicas of a model, each of which is held by `shard` ranks together, and
+// each of those into `tensor` ranks that compute every layer together. Rank numbers count the
+// tensor ranks first, then the shards of a replica, so that neighbours, as a rule those of one
+// host, send each other the most. `pipeline` stages, of which there is only one now, are the
+// outermost.
 struct MeshShape {
     int replica = 1;
     int shard = 1;
+    int tensor = 1;
+    int pipeline = 1;
 
-    int ranks() const noexcept { return replica * shard; }
+    // Counts the places that read rows of their own: a shard does, a tensor rank does not.
+    int data_ranks() const noexcept { return replica * shard; }
+    int ranks() const noexcept { return pipeline * data_ranks() * tensor; }
 };
 
-// Tells the place of a rank. `data` is its number among the ranks that read data, which are all of
-// them: a shard reads batches of its own.
+// Tells the place of a rank. `data` is its number among the places that read rows of their own.
 struct Coordinates {
     int replica = 0;
     int shard = 0;
     int data = 0;
+    int tensor = 0;
+    int pipeline = 0;
 };
 Coordinates coordinates(const MeshShape& shape, int rank);
 
-// Returns the shape. Refuses (kind config) one that has not exactly `ranks` ranks.
+// Tells whether a rank's rows count as its own: of the ranks that read the same rows the first one
+// counts them.
+enum class RowCounts { own, of_another };
+
+// Tells which rows a rank reads.
+struct DataPlace {
+    int rank = 0, ranks = 1;  // among the places that read rows of their own
+    RowCounts counts = RowCounts::own;
+};
+// `tensor` divides `ranks`.
+DataPlace data_place(int rank, int ranks, int tensor);
+
+// Returns the shape. Refuses (kind config) one that has not exactly `ranks` ranks, and one with
+// tensor ranks: their groups are made apart (model/devices/model_inl.hpp).
 MeshShape checked(const MeshShape& shape, int ranks);
 
 // Name the ranks that hold one replica together, and those that hold the same part of each:

@@ -34,6 +34,9 @@ struct Dropout {
     float rate = 0;
     std::uint32_t site = 0;
     const StepState* state = nullptr;
+    // The number, in the whole model's matrix, of the first column of the one that is given: ranks
+    // that divide columns drop the same elements. A multiple of 4; only CPUs read it.
+    std::uint32_t first_column = 0;
 
     bool active() const noexcept { return rate > 0; }
 };

@@ -8,6 +8,7 @@
 #include "runtime/core/dtype.hpp"
 #include "runtime/kernels/loss_scale.hpp"
 #include "runtime/train/parameters.hpp"
+#include "runtime/train/tensor_slice.hpp"
 
 namespace lockstep::train {
 
@@ -126,12 +127,14 @@ inline int sharing_ranks(const ZeroOptions& options, int world) noexcept {
 }
 
 // Tells which part of a replica a rank owns. All ranks of a replica must give the same buckets.
+// Ranks are those that read rows of their own (comm/mesh.hpp).
 struct ReplicaShare {
     int world = 1;  // ranks of the run
     int ranks = 1;  // that share the replica
     int rank = 0;   // number of this rank among them
     ReducerOptions buckets = {};
     int stage = 1;  // what they share if there are several, see ZeroOptions
+    TensorSlice tensor = {};
 };
 
 struct TrainOptions {
@@ -142,6 +145,7 @@ struct TrainOptions {
     ValidationOptions validation;
     ReducerOptions reducer;
     ZeroOptions zero;
+    int tensor = 1;  // ranks that compute each layer together
     std::int64_t log_every_n_steps = 50;
     double log_every_n_secs = -1;
     double save_every_n_secs = 1'800;

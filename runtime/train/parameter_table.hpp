@@ -30,6 +30,14 @@ struct InitialValues {
     std::int64_t zero_rows = 0;  // number of a matrix's first rows that are 0 instead
 };
 
+// Says how tensor ranks divide a parameter (tensor_slice.hpp). none: each has all of it.
+enum class Split { none, rows, columns };
+
+// A run of rows that is divided by itself, in whole units, such as the heads of queries.
+struct SplitPart {
+    std::int64_t rows = 0, units = 1;
+};
+
 struct Parameter {
     std::string name;
     std::vector<std::int64_t> shape;
@@ -42,6 +50,8 @@ struct Parameter {
     std::vector<std::int64_t> parts = {};
     Tied tied = Tied::no;
     InitialValues initial = {};
+    Split split = Split::none;
+    std::vector<SplitPart> split_parts = {};  // of all rows in their order, if rows are divided
 };
 
 // Holds the shape of one part as a matrix; a vector is one row.

@@ -143,8 +143,7 @@ kernels::StepOrder Trainer::order() const {
     return order;
 }
 
-StepVector Trainer::tell(const StepBatches& batches) const {
-    StepVector local;
+void Trainer::count_rows(const StepBatches& batches, StepVector& local) {
     local[StepTotals::lanes_finished] = static_cast<double>(batches.lanes_finished);
     const double counted = batches.lanes_counted > 0 ? 1 : 0;
     local[StepTotals::lanes] = static_cast<double>(batches.lanes_counted);
@@ -154,6 +153,11 @@ StepVector Trainer::tell(const StepBatches& batches) const {
         local[StepTotals::rows] += static_cast<double>(batch.rows.size());
         local[StepTotals::truncated_rows] += static_cast<double>(batch.truncated_rows);
     }
+}
+
+StepVector Trainer::tell(const StepBatches& batches) const {
+    StepVector local;
+    if (parts_.row_counts == comm::RowCounts::own) count_rows(batches, local);
     if (parts_.stop.load()) local[StepTotals::stop_wanted] = 1;
     if (parts_.checkpoints.part_is_written()) local[StepTotals::parts_written] = 1;
     if (parts_.communicator.rank() != 0) return local;

@@ -7,6 +7,7 @@
 
 #include "runtime/batch/step_source.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/mesh.hpp"
 #include "runtime/comm/watch/rank_progress.hpp"
 #include "runtime/core/trace.hpp"
 #include "runtime/train/loop/exit_reason.hpp"
@@ -34,6 +35,7 @@ struct TrainerParts {
     comm::RankProgress* progress = nullptr;  // null: no watchdog
     StepTraffic sent = {};                   // by this rank, in every step
     std::int64_t run_updates = -1;           // of the whole run; <= 0: its options tell them
+    comm::RowCounts row_counts = comm::RowCounts::own;
     // Tells whether the weights give a finite loss. It is asked before the last checkpoint of a run
     // that ends, on every rank, and has the same answer on each. Empty: it is not asked.
     std::function<bool()> weights_are_sound = {};
@@ -75,6 +77,7 @@ private:
     void start();
     void step();
     kernels::StepOrder order() const;
+    static void count_rows(const StepBatches& batches, StepVector& local);
     StepVector tell(const StepBatches& batches) const;
     void advance(Pending& pending);
     void settle();

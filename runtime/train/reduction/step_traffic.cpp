@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/reduction/step_traffic.hpp"
 
+#include "runtime/train/reduction/tensor_sums.hpp"
 #include "runtime/train/reduction/weight_labels.hpp"
 
 namespace lockstep::train {
@@ -13,7 +14,9 @@ StepTraffic step_traffic(const comm::Tape& tape, const comm::MeshShape& mesh,
         const std::int64_t bytes = comm::bytes_sent(entry, half_sums);
         const bool among_shard = entry.group == comm::TapedGroup::shard ||
                                  (entry.group == comm::TapedGroup::world && one_replica);
-        if (entry.label.starts_with(weights_label))
+        if (entry.label == shared_gradients_label)
+            sent.tensor += bytes;
+        else if (entry.label.starts_with(weights_label))
             sent.weights += bytes;
         else if (entry.label.starts_with(bucket_label))
             (among_shard ? sent.gradients : sent.replicas) += bytes;

@@ -13,8 +13,9 @@ struct StepTraffic {
     std::int64_t weights = 0;    // gathers among the ranks that share a replica
     std::int64_t gradients = 0;  // sums among these ranks
     std::int64_t replicas = 0;   // sums between replicas: of whole gradients if nothing is shared
+    std::int64_t tensor = 0;     // among the ranks that compute each layer together
 
-    std::int64_t total() const noexcept { return weights + gradients + replicas; }
+    std::int64_t total() const noexcept { return weights + gradients + replicas + tensor; }
 };
 
 // Returns the bytes of gradients and weights that the rank of a step's tape has sent, every

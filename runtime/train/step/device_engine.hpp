@@ -19,6 +19,7 @@
 #include "runtime/train/reduction/gradient_reducer.hpp"
 #include "runtime/train/reduction/lane_sums.hpp"
 #include "runtime/train/reduction/slot_reducer.hpp"
+#include "runtime/train/reduction/tensor_sums.hpp"
 #include "runtime/train/reduction/tied_rows.hpp"
 #include "runtime/train/sharing/host_tensors.hpp"
 #include "runtime/train/sharing/owned_tensors.hpp"
@@ -42,6 +43,9 @@ struct EngineParts {
     ForwardBackward& model;
     const ParameterStore<Space>& store;      // its table says how many ranks share a replica
     comm::RankProgress* progress = nullptr;  // null: no watchdog
+    // The ranks that compute each layer together; the communicators are then among those that read
+    // other rows and have the same part of the parameters.
+    TensorGroup<Space> tensor = {};
 };
 
 template <class Ctx>
@@ -132,6 +136,7 @@ private:
     double seconds_of(const std::vector<device::Span>& spans,
                       const std::vector<Wait>& waits = {}) const;
     void trace(const char* name, device::Span span) const;
+    comm::Activity activity() const;  // of all groups
 
     EngineParts<Ctx> parts_;
     comm::Mesh<Space> mesh_;
@@ -147,8 +152,9 @@ private:
     std::set<BatchShape> seen_;  // the shapes of micro-batches so far, where gradients have slots
     std::int64_t passes_ = 1;    // of every rank in a step, where gradients have slots
     bool weights_due_ = false;   // no forward of this step has waited for weights yet
-    std::optional<LaneSums<Ctx>> lane_sums_;  // none: the order of the lanes is any
-    std::optional<TiedRows<Ctx>> tied_;       // none: a tied table is summed at once
+    std::optional<LaneSums<Ctx>> lane_sums_;      // none: the order of the lanes is any
+    std::optional<TensorSums<Ctx>> tensor_sums_;  // none: this rank computes its layers alone
+    std::optional<TiedRows<Ctx>> tied_;           // none: a tied table is summed at once
     device::Replay<Ctx> replay_;
     device::Buffer<kernels::Step, Space> step_;  // one element
     device::Readback<kernels::Step, Ctx> results_;

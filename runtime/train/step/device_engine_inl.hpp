@@ -11,6 +11,7 @@
 #include "runtime/train/optim/optimizer_inl.hpp"
 #include "runtime/train/reduction/gradient_reducer_inl.hpp"
 #include "runtime/train/reduction/lane_sums_inl.hpp"
+#include "runtime/train/reduction/tensor_sums_inl.hpp"
 #include "runtime/train/reduction/tied_rows_inl.hpp"
 #include "runtime/train/step/device_engine.hpp"
 #include "runtime/train/step/engine_sharing_inl.hpp"
@@ -71,14 +72,16 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
             parts_.context, parts_.collectives, parts_.trace, parts_.store.gradient(),
             plan_buckets(parts_.model.parameters(), reducer_options_), reducer_options_);
     if (!parts_.store.owns_all()) share_replica();
+    if (parts_.tensor.collectives != nullptr)
+        tensor_sums_.emplace(parts_.context, parts_.tensor, parts_.store);
     if (reducer_options_.table_sum == TableSum::in_parts)
         tied_.emplace(parts_.context, parts_.communicator, *tied_table(parts_.model.parameters()));
     // On the CPU the collectives are the communicator, which the watchdog already observes, unless
     // there are groups.
-    const bool observed =
-        std::is_same_v<Space, HostSpace> && (mesh_.shape.replica == 1 || mesh_.shape.shard == 1);
+    const bool observed = std::is_same_v<Space, HostSpace> && !tensor_sums_ &&
+                          (mesh_.shape.replica == 1 || mesh_.shape.shard == 1);
     if (parts_.progress != nullptr && !observed)
-        parts_.progress->watch_device([&mesh = mesh_] { return mesh.activity(); });
+        parts_.progress->watch_device([this] { return activity(); });
 }
 
 template <class Ctx>
@@ -94,6 +97,18 @@ DeviceEngine<Ctx>::~DeviceEngine() {
     } catch (const Error&) {
         // The communicator has failed, and writes no more.
     }
+}
+
+template <class Ctx>
+comm::Activity DeviceEngine<Ctx>::activity() const {
+    comm::Activity sum = mesh_.activity();
+    if (!tensor_sums_) return sum;
+    comm::Activity one = parts_.tensor.collectives->activity();
+    sum.completed += one.completed;
+    sum.waited_for = sum.waited_for || one.waited_for;
+    if (sum.operation.empty() && !one.operation.empty())
+        sum.operation = std::move(one.operation) + " among the tensor ranks";
+    return sum;
 }
 
 template <class Ctx>
@@ -256,7 +271,14 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
         kernels::Step* const step = step_.view().data();
         if (flat_reducer_) flat_reducer_->widen();
         if (order == BucketOrder::last_one_first) tied_->add_to(parts_.store.gradient());
-        reducer().add_square({&step->squares, 1});
+        if (tensor_sums_)
+            replay_.apart([this, step] {
+                tensor_sums_->add({&step->sums.losses.loss, kernels::StepSums::count});
+            });
+        else
+            reducer().add_square({&step->squares, 1});
+        if (tensor_sums_)
+            replay_.apart([this, step] { tensor_sums_->add_squares({&step->squares, 1}); });
         if (shared_)
             replay_.apart([this, step] { reducer().add_squares_of_parts({&step->squares, 1}); });
         finish_step(parts_.context, rules_, step);
@@ -305,6 +327,7 @@ WeightMemory DeviceEngine<Ctx>::memory() const {
     memory.optimizer = optimizer.device;
     memory.pinned += optimizer.pinned;
     memory.narrowing = reducer().narrowing_bytes();
+    if (tensor_sums_) memory.tensor_sums = tensor_sums_->bytes();
     if (tied_) memory.tied_rows = tied_->bytes();
     if (lane_sums_) memory.lane_sums = lane_sums_->bytes();
     return memory;

@@ -23,23 +23,34 @@ inline std::vector<comm::TapedPlace> taped_groups(const comm::MeshShape& mesh, i
     return groups;
 }
 
+// Which part of the parameters a dry rank has.
+struct DrySlice {
+    ParameterTable whole = {};
+    TensorSlice slice = {};
+};
+
 // Runs two steps whose micro-batches all have the shape of `batch`, and tells of the second. The
 // options have the run's number of lanes, and the store is the rank's.
 template <class Like>
 DryStep dry_step(device::DryContext<Like>& context, const TrainOptions& options,
                  const DryRank& place, ForwardBackward& model,
-                 const ParameterStore<device::DrySpace>& store, const Batch& batch) {
+                 const ParameterStore<device::DrySpace>& store, const Batch& batch,
+                 const DrySlice& part = {}) {
     DryStep dry;
     dry.mesh = mesh_shape(place.ranks, store.table());
     comm::TapedCommunicator hosts(dry.tape, place.rank, place.ranks);
     comm::TapedCollectives<device::DrySpace> collectives(
         dry.tape, {comm::TapedGroup::world, place.rank, place.ranks},
         taped_groups(dry.mesh, place.rank));
+    comm::TapedCollectives<device::DrySpace> tensor(
+        dry.tape, {comm::TapedGroup::tensor, part.slice.rank, part.slice.size});
+    TensorGroup<device::DrySpace> group;
+    if (!part.slice.is_whole()) group = {part.slice, &tensor, &part.whole};
     Trace trace(Trace::Recording::off, place.rank);
     const LaneRange lanes = lanes_of_rank(options.lanes, place.rank, place.ranks);
     const std::vector<Batch> batches(static_cast<std::size_t>(lanes.count()), batch);
     DeviceEngine<device::DryContext<Like>> engine(
-        options, {context, hosts, collectives, trace, model, store});
+        options, {context, hosts, collectives, trace, model, store, nullptr, group});
     engine.restore({}, options.lanes);
     for (int step = 0; step < 2; ++step) {
         dry.tape.entries.clear();

@@ -103,6 +103,27 @@ TEST_CASE("the world, given up, ends the operation of a group that it would wait
     });
 }
 
+TEST_CASE("tensor ranks are neighbours that read the same rows, which the first of them counts") {
+    const MeshShape shape{.replica = 2, .shard = 3, .tensor = 4, .pipeline = 2};
+    CHECK(shape.ranks() == 48);
+    CHECK(shape.data_ranks() == 6);
+    for (int rank = 0; rank < shape.ranks(); ++rank) {
+        const Coordinates here = coordinates(shape, rank);
+        CHECK(here.tensor == rank % 4);
+        CHECK(here.data == rank / 4 % 6);
+        CHECK(here.shard == here.data % 3);
+        CHECK(here.replica == here.data / 3);
+        CHECK(here.pipeline == rank / 24);
+    }
+    const DataPlace third = data_place(3, 6, 2), fourth = data_place(4, 6, 2);
+    CHECK(third.rank == 1);
+    CHECK(third.ranks == 3);
+    CHECK(third.counts == RowCounts::of_another);
+    CHECK(fourth.rank == 2);
+    CHECK(fourth.counts == RowCounts::own);
+    CHECK_THROWS_AS(data_place(0, 6, 4), Error);
+}
+
 TEST_CASE("the ranks of a group are named") {
     CHECK(shard_ranks({3, 4}, coordinates({3, 4}, 6)) == "ranks 4-7");
     CHECK(shard_ranks({3, 2}, coordinates({3, 2}, 3)) == "ranks 2, 3");

@@ -210,7 +210,7 @@ std::vector<MaskVariant> mask_variants() {
 void mask_factors(const RowMask& mask, std::int64_t first, std::int64_t columns,
                   float* factors) noexcept {
     static const auto write = mask_variants().front().write;
-    write(mask, first, columns, factors);
+    write(mask, first + mask.first_column, columns, factors);
 }
 
 }  // namespace lockstep::kernels::cpu

@@ -31,6 +31,7 @@ struct RowMask {
     std::uint32_t site = 0, row = 0, position = 0;
     std::uint32_t threshold = 0;  // an element whose word is below it is dropped
     float scale = 1;
+    std::uint32_t first_column = 0;  // Dropout::first_column
 };
 
 inline RowMask row_mask(const Dropout& dropout) {
@@ -40,6 +41,7 @@ inline RowMask row_mask(const Dropout& dropout) {
     RowMask mask;
     mask.key = mix(dropout.state->seed, dropout.state->step);
     mask.site = dropout.site;
+    mask.first_column = dropout.first_column;
     mask.threshold = static_cast<std::uint32_t>(std::ceil(double{dropout.rate} * 0x1p32));
     mask.scale = static_cast<float>(1.0 / (1.0 - double{dropout.rate}));
     return mask;
@@ -56,8 +58,8 @@ inline RowMask row_mask(const Dropout& dropout) {
 }
 
 // Writes factors[j] for j < columns: the factor of column first + j, either `scale` or 0. `first`
-// is a multiple of 4. Elements up to the next multiple of mask_columns after `columns` may be
-// written.
+// and the mask's first_column are multiples of 4. Elements up to the next multiple of mask_columns
+// after `columns` may be written.
 void mask_factors(const RowMask& mask, std::int64_t first, std::int64_t columns,
                   float* factors) noexcept;
 
