@@ -111,7 +111,7 @@ LoadedModel::LoadedModel(const std::string& folder, const std::string& checkpoin
     const std::string weights = weights_of(folder, checkpoint, warn);
     require_recorded_model(folder, weights);
     require_fitting(opened_.config, folder, weights);
-    model_ = make_model(opened_.config, device);
+    model_ = make_model(opened_.config, device, {}, {.gradients = train::Gradients::none});
     model_->load_weights(weights);
     load_base(opened_.config, *model_);
 }

@@ -135,6 +135,7 @@ struct ReplicaShare {
     ReducerOptions buckets = {};
     int stage = 1;  // what they share if there are several, see ZeroOptions
     TensorSlice tensor = {};
+    Gradients gradients = Gradients::kept;  // none: the model is only evaluated
 };
 
 struct TrainOptions {

@@ -9,6 +9,8 @@
 #include "model/blocks/layout.hpp"
 #include "model/decoding/generation.hpp"
 #include "model/decoding/sampling.hpp"
+#include "model/devices/model.hpp"
+#include "model/devices/model_store.hpp"
 #include "model/initialize.hpp"
 #include "runtime/core/philox.hpp"
 #include "tests/support/summed_losses.hpp"
@@ -228,4 +230,28 @@ TEST_CASE("contexts may be empty") {
         t.decoder->step({0, 1}, {start_token, start_token}, logits);
         for (const float x : logits) CHECK(std::isfinite(x));
     }
+}
+
+TEST_CASE("a model that is only evaluated has no memory for gradients, and the same losses") {
+    const ModelConfig config = config_of(Kind::gpt2, Variant::prelayernorm);
+    const train::ReplicaShare evaluated{.gradients = train::Gradients::none};
+    const auto store =
+        make_store<HostSpace>(config, train::Precision::fp32, train::Master::kept, evaluated);
+    CHECK(store.gradient().size() == 0);
+    CHECK(store.master().size() > 0);
+
+    train::Batch batch;
+    batch.rows = {0};
+    batch.target = Trained::side({start_token, 5, 6, 7});
+    batch.source = Trained::side({});
+    batch.labels = {5, 6, 7, end_token};
+    batch.label_tokens = 4;
+    const auto losses = [&](const train::ReplicaShare& share) {
+        const auto model = make_cpu_model(config, train::Precision::fp32, 1, {}, share);
+        model->initialize(seed);
+        std::vector<double> found;
+        for (const kernels::LossSums& row : model->evaluate(batch)) found.push_back(row.nll);
+        return found;
+    };
+    CHECK(losses(evaluated) == losses({}));
 }
