@@ -374,8 +374,9 @@ bool TrainingSession::is_sound() {
     RunConfig config = config_;
     config.skip_generation = true;
     const EvaluatorParts own = evaluator_parts();
-    const EvaluatorParts parts{config,           own.model_config, own.model,   own.tokenizer,
-                               own.communicator, own.lanes,        own.on_batch};
+    const EvaluatorParts parts{config,           own.model_config, own.model,    own.tokenizer,
+                               own.communicator, own.lanes,        own.on_batch, {},
+                               own.tensor};
     const bool held_out = !plan_.validation.sets.empty();
     EvaluatedRows rows;
     rows.split = held_out ? data::format::valid_split : data::format::train_split;
