@@ -305,7 +305,10 @@ TEST_CASE("adapters are on a GPU what they are on a CPU") {
     for (auto config :
          {model::config_from_huggingface(read_json_text(llama), llama), Golden("gpt2").config()}) {
         CAPTURE(model::name(config.kind));
-        config.lora = {3, 5, model::Has::yes, model::lora_paths(config.kind, {"all-linear"}, "")};
+        config.lora = {.rank = 3,
+                       .alpha = 5,
+                       .rank_stabilized = model::Has::yes,
+                       .modules = model::lora_paths(config.kind, {"all-linear"}, "")};
         check_like_cpu(config, batch);
         OnGpu narrow(config, train::Precision::bf16);
         const double loss = tests::ModelUnderTest(config).train(batch).loss;

@@ -167,6 +167,7 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
                             nullptr,
                             {},
                             -1,
+                            comm::RowCounts::own,
                             setup.weights_are_sound},
                            resume);
     run.reason = trainer.run();
