@@ -19,8 +19,12 @@ train::ParameterStore<Space> make_store(const ModelConfig& config, train::Precis
     train::ParameterTable table = parameter_table(config, share.tensor);
     if (share.world > 1) table.pad_for(share.world);
     table.share_among(share.ranks, share.stage);
-    return {table, precision, master, train::owned_parts(table, share.buckets, share.rank),
-            train::plan_segments(table, share.buckets), share.gradients};
+    return {table,
+            precision,
+            master,
+            train::owned_parts(table, share.buckets, share.rank),
+            train::plan_segments(table, share.buckets),
+            share.gradients};
 }
 
 // Makes the store of a base that adapters are added to: its weights as they compute, and no more.
