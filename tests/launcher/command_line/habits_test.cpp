@@ -256,7 +256,8 @@ TEST_CASE("ParlAI's habits are told what to type here") {
     CHECK(to_train({"-im", "model"}).empty());
     CHECK(to_train({"-m", "bart"}).empty());
     CHECK(to_train({"-m", "seq2seq"}) ==
-          "--model: 'seq2seq' is not one of transformer/generator|gpt2|llama|mistral|qwen2|qwen3|"
+          "--model: 'seq2seq' is not one of "
+          "transformer/generator|gpt2|llama|mistral|qwen2|qwen3|phi3|"
           "bart|blenderbot|blenderbot-small; give transformer/generator, the encoder-decoder that "
           "is here");
     CHECK(to_train({"-m", "hugging_face/gpt2"}).find("give gpt2") != std::string::npos);
