@@ -47,8 +47,9 @@ def _cmake(*words):
 
 
 def _build(folder):
-    if not (folder / "CMakeCache.txt").is_file():
-        _cmake("-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLOCKSTEP_TESTS=OFF",
+    if not any((folder / name).is_file() for name in ("build.ninja", "Makefile")):
+        # Where configuring failed, the cache remembers what was missing.
+        _cmake("--fresh", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLOCKSTEP_TESTS=OFF",
                "-DCMAKE_UNITY_BUILD=ON")
     _cmake("--build", str(folder), "--target", "lockstep")
 

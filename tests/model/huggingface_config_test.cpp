@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "model/architectures.hpp"
 #include "model/config_json.hpp"
 #include "model/huggingface_writing.hpp"
 #include "model/parameter_rows.hpp"

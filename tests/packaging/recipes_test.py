@@ -9,7 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
@@ -52,6 +54,16 @@ class Recipes(unittest.TestCase):
                   "set ModulesCurrentModulefile /opt/lock/share/modulefiles/lockstep/0.1.0\nsource [lindex $argv 0]\n")
         done = subprocess.run(["tclsh", "/dev/stdin", PACKAGING / "modulefile"], input=script, capture_output=True, text=True, check=True)
         self.assertIn("prepend-path PATH /opt/lock/bin\n", done.stdout)
+
+    def test_pip_configures_anew_where_that_failed(self):
+        sys.path.insert(0, str(PACKAGING))
+        import build_backend
+
+        for made, begins in (("CMakeCache.txt", "--fresh"), ("build.ninja", "--build")):
+            with tempfile.TemporaryDirectory() as name, mock.patch.object(build_backend, "_cmake") as cmake:
+                (pathlib.Path(name) / made).touch()
+                build_backend._build(pathlib.Path(name))
+                self.assertEqual(cmake.call_args_list[0].args[0], begins)
 
 
 if __name__ == "__main__":
