@@ -12,6 +12,7 @@
 #include "data/tokenizers/tokenizer.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/files/hash.hpp"
+#include "tests/data/prepare/prepare_run.hpp"
 #include "tests/support/files.hpp"
 
 using namespace lockstep;
@@ -31,23 +32,6 @@ PrepareOptions shakespeare(const std::string& out) {
     return options;
 }
 
-PrepareReport run(const PrepareOptions& options, std::string* said = nullptr) {
-    std::ostringstream lines;
-    Log log(lines, Verbosity::normal, 0, "");
-    const PrepareReport report = prepare(options, log);
-    if (said) *said = lines.str();
-    return report;
-}
-
-std::string error_of(const PrepareOptions& options) {
-    try {
-        run(options);
-    } catch (const Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
-
 std::size_t entries(const std::string& directory) {
     std::size_t count = 0;
     for ([[maybe_unused]] const auto& e : std::filesystem::directory_iterator(directory)) ++count;
@@ -58,7 +42,7 @@ std::size_t entries(const std::string& directory) {
 
 TEST_CASE("the Shakespeare dictionary equals ParlAI's byte for byte, and all rows are there") {
     const tests::ScratchFolder dir;
-    const PrepareReport report = run(shakespeare(dir / "d"));
+    const PrepareReport report = run_prepare(shakespeare(dir / "d"));
     CHECK(report.dictionary_size == 11016);
     CHECK(read_text(dir / "d/dictionary.txt") == read_text("examples/shakespeare/dict.parlai"));
     REQUIRE(report.splits.size() == 2);
@@ -85,11 +69,11 @@ TEST_CASE("the result depends on neither the number of threads nor the time") {
     const tests::ScratchFolder dir;
     auto options = shakespeare(dir / "one");
     options.threads = 1;
-    run(options);
+    run_prepare(options);
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times in files are seconds
     options.threads = 3;
     options.out = dir / "three";
-    run(options);
+    run_prepare(options);
     for (const char* file : {"dictionary.txt", "train-00000-of-00002.h5", "train-00001-of-00002.h5",
                              "valid-00000-of-00001.h5", "index.h5"}) {
         CAPTURE(file);
@@ -100,27 +84,27 @@ TEST_CASE("the result depends on neither the number of threads nor the time") {
 TEST_CASE("an existing data set is replaced only when asked for") {
     const tests::ScratchFolder dir;
     auto options = shakespeare(dir / "d");
-    run(options);
-    CHECK(error_of(options).find("--overwrite") != std::string::npos);
+    run_prepare(options);
+    CHECK(prepare_error(options).find("--overwrite") != std::string::npos);
     options.existing = Existing::overwrite;
     options.shards = 1;
-    run(options);
+    run_prepare(options);
     CHECK(read_dataset_info(dir / "d").find("train")->shards.size() == 1);
     CHECK(entries(dir.path()) == 1);
 
     write_text(dir / "d/notes.md", "mine");
     std::filesystem::create_directory(dir / "d/checkpoints");
-    CHECK(
-        error_of(options).find("also has checkpoints, notes.md, which --overwrite would delete") !=
-        std::string::npos);
+    CHECK(prepare_error(options).find(
+              "also has checkpoints, notes.md, which --overwrite would delete") !=
+          std::string::npos);
     CHECK(read_text(dir / "d/notes.md") == "mine");
     for (const char* name : {"a", "b", "c", "train-x0000-of-00001.h5"})
         write_text(dir / "d/" + name, "");
-    CHECK(error_of(options).find("also has a, b, c and 3 more") != std::string::npos);
+    CHECK(prepare_error(options).find("also has a, b, c and 3 more") != std::string::npos);
 
     write_text(dir / "other/file", "mine");
     options.out = dir / "other";
-    CHECK(error_of(options).find("other files") != std::string::npos);
+    CHECK(prepare_error(options).find("other files") != std::string::npos);
     CHECK(read_text(dir / "other/file") == "mine");
 }
 
@@ -130,11 +114,12 @@ TEST_CASE("a symbolic link to a folder is followed") {
     options.inputs = options.valid;
     std::filesystem::create_directory(dir / "disk");
     std::filesystem::create_directory_symlink("disk/data", dir / "link");
-    CHECK(error_of(options).find("link to disk/data, which is not there") != std::string::npos);
+    CHECK(prepare_error(options).find("link to disk/data, which is not there") !=
+          std::string::npos);
     std::filesystem::create_directory(dir / "disk/data");
     for (const Existing existing : {Existing::refuse, Existing::overwrite}) {
         options.existing = existing;
-        run(options);
+        run_prepare(options);
         CHECK(std::filesystem::is_symlink(dir / "link"));
         CHECK(read_dataset_info(dir / "disk/data").splits.size() == 2);
         CHECK(entries(dir / "disk") == 1);
@@ -145,7 +130,7 @@ TEST_CASE("the share of unknown words is told, and a dictionary of lower-cased t
     const tests::ScratchFolder dir;
     auto options = shakespeare(dir / "d");
     std::string said;
-    run(options, &said);
+    run_prepare(options, &said);
     CHECK(said.find("train: 3192 rows, 579029 tokens, 0.0 % __unk__\n") != std::string::npos);
     CHECK(said.find("warning") == std::string::npos);
     const SplitInfo valid = *read_dataset_info(dir / "d").find("valid");
@@ -155,7 +140,7 @@ TEST_CASE("the share of unknown words is told, and a dictionary of lower-cased t
     options.tokenizer.dictionary = {};
     options.tokenizer.dict_file = "examples/shakespeare/dict.parlai";
     options.out = dir / "kept";
-    run(options, &said);
+    run_prepare(options, &said);
     CHECK(said.find("warning: train: ") != std::string::npos);
     CHECK(said.find(
               "no word of examples/shakespeare/dict.parlai has an upper-case letter; was it made "
@@ -164,20 +149,20 @@ TEST_CASE("the share of unknown words is told, and a dictionary of lower-cased t
     options.tokenizer = {};
     options.tokenizer.dictionary.max_tokens = 50;
     options.out = dir / "few";
-    run(options, &said);
+    run_prepare(options, &said);
     CHECK(said.find("which a model can neither read nor say") != std::string::npos);
 }
 
 TEST_CASE("a dictionary of a data set brings its letter case, and its folder can be named") {
     const tests::ScratchFolder dir;
     auto options = shakespeare(dir / "d");
-    run(options);
+    run_prepare(options);
     const std::string hash = read_dataset_info(dir / "d").dictionary_hash;
     options.tokenizer.dictionary.letter_case = LetterCase::keep;
     for (const char* name : {"d", "d/dictionary.txt"}) {
         options.tokenizer.dict_file = dir / name;
         options.out = dir / (std::string(name) + "-again");
-        run(options);
+        run_prepare(options);
         CHECK(read_dataset_info(options.out).dictionary_hash == hash);
     }
     // Another toolkit's file of that name means nothing.
@@ -185,7 +170,7 @@ TEST_CASE("a dictionary of a data set brings its letter case, and its folder can
     std::filesystem::copy_file("examples/shakespeare/dict.parlai", dir / "own/dict");
     options.tokenizer.dict_file = dir / "own/dict";
     options.out = dir / "out";
-    run(options);
+    run_prepare(options);
     CHECK(read_dataset_info(dir / "out").dictionary_hash != hash);
 }
 
@@ -196,14 +181,14 @@ TEST_CASE(
     options.inputs = options.valid;
     options.tokenizer.kind = TokenizerKind::sentencepiece;
     std::string said;
-    run(options, &said);
+    run_prepare(options, &said);
     const std::int32_t pieces = open_tokenizer(dir / "d")->size();
     CHECK(said.find("SentencePiece made " + std::to_string(pieces) +
                     " pieces, not the --vocab-size of 8000") != std::string::npos);
     options.tokenizer = {};
     options.tokenizer.dict_file = dir / "d";
     options.out = dir / "again";
-    run(options, &said);
+    run_prepare(options, &said);
     CHECK(open_tokenizer(dir / "again")->name() == "sentencepiece");
     CHECK(said.find("--vocab-size") == std::string::npos);
 }
@@ -214,7 +199,7 @@ TEST_CASE("a dictionary can be reused") {
     options.tokenizer.dict_file = "examples/shakespeare/dict.parlai";
     options.inputs = {"examples/shakespeare/valid.txt"};
     options.valid = {};
-    CHECK(run(options).dictionary_size == 11016);
+    CHECK(run_prepare(options).dictionary_size == 11016);
     CHECK(read_dataset_info(dir / "d").splits.size() == 1);
 }
 
@@ -223,7 +208,7 @@ TEST_CASE(
     const tests::ScratchFolder dir;
     auto options = shakespeare(dir / "d");
     options.test = options.valid;
-    const PrepareReport report = run(options);
+    const PrepareReport report = run_prepare(options);
     REQUIRE(report.splits.size() == 3);
     CHECK(report.splits[2].name == "test");
     CHECK(report.splits[2].tokens == report.splits[1].tokens);
@@ -232,15 +217,15 @@ TEST_CASE(
 
     options.inputs = options.valid = {};
     options.out = dir / "t";
-    CHECK(error_of(options).find("--input") != std::string::npos);
+    CHECK(prepare_error(options).find("--input") != std::string::npos);
     options.tokenizer.dict_file = dir / "d/dictionary.txt";
-    CHECK(run(options).splits.size() == 1);
+    CHECK(run_prepare(options).splits.size() == 1);
     const DatasetInfo info = read_dataset_info(dir / "t");
     CHECK(info.dictionary_hash == read_dataset_info(dir / "d").dictionary_hash);
     CHECK(info.find("train") == nullptr);
     CHECK(info.find("test")->rows == 356);
     options.test = {};
-    CHECK(error_of(options).find("--input") != std::string::npos);
+    CHECK(prepare_error(options).find("--input") != std::string::npos);
 }
 
 TEST_CASE("SentencePiece is trained inside") {
@@ -249,7 +234,7 @@ TEST_CASE("SentencePiece is trained inside") {
     options.tokenizer.kind = TokenizerKind::sentencepiece;
     options.tokenizer.vocab_size = 1000;
     options.tokenizer.sample_sentences = 2000;
-    CHECK(run(options).dictionary_size <= 1000);
+    CHECK(run_prepare(options).dictionary_size <= 1000);
     CHECK(open_tokenizer(dir / "d")->name() == "sentencepiece");
 }
 
@@ -259,7 +244,7 @@ TEST_CASE("more shards than blocks of rows are warned of") {
     options.inputs = options.valid;
     options.shards = 8;
     std::string said;
-    run(options, &said);
+    run_prepare(options, &said);
     CHECK(said.find("356 rows fill only 6 of 8 shards") != std::string::npos);
 }
 
@@ -267,7 +252,7 @@ TEST_CASE("wrong requests and bad input are one line, and nothing is left behind
     const tests::ScratchFolder dir;
     auto options = shakespeare(dir / "out");
     const auto refused = [&](const std::string& expected) {
-        const std::string error = error_of(options);
+        const std::string error = prepare_error(options);
         CAPTURE(error);
         CHECK(error.find(expected) != std::string::npos);
         CHECK(error.find('\n') == std::string::npos);
@@ -302,7 +287,7 @@ TEST_CASE("wrong requests and bad input are one line, and nothing is left behind
     options.tokenizer.dict_file = dir / "bad.txt";
     refused("bad.txt: not a SentencePiece model, or a damaged one; copy it again");
     options = shakespeare(dir / "empty.txt" + "/out");
-    CHECK(error_of(options).find("cannot make this folder") != std::string::npos);
+    CHECK(prepare_error(options).find("cannot make this folder") != std::string::npos);
     options.inputs = {};
     refused("--input");
     for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
@@ -326,7 +311,7 @@ TEST_CASE("what is odd in texts is told once, with the same words for any number
         options.threads = threads;
         options.out = dir / std::to_string(threads);
         std::string said;
-        run(options, &said);
+        run_prepare(options, &said);
         CAPTURE(said);
         const std::size_t begin = said.find("warning: ");
         const std::string warnings = said.substr(begin, said.find("train: 60000") - begin);
@@ -350,66 +335,10 @@ TEST_CASE("plain text of names of special tokens, and texts that a SentencePiece
     options.read.format = TextFormat::text;
     options.out = dir / "d";
     std::string said;
-    run(options, &said);
+    run_prepare(options, &said);
     CHECK(said.find("t:2: the word '__null__' has the name of a special token") !=
           std::string::npos);
     CHECK(said.find("(2 times)") != std::string::npos);
-}
-
-TEST_CASE("lines and arrays of {\"text\": ...} are documents, and told") {
-    const tests::ScratchFolder dir;
-    const std::string lines = R"({"text": "To be,\nor not", "id": 1})"
-                              "\n\n"
-                              R"({"text": ""})"
-                              "\n"
-                              R"({"text": "that is"})";
-    write_text(dir / "t.jsonl", lines);
-    write_text(dir / "t.json", R"([{"text": "To be,\nor not"}, )"
-                               "\n"
-                               R"({"text": "that is"}])");
-    for (const char* name : {"/t.jsonl", "/t.json"})
-        for (const TextFormat format :
-             {TextFormat::text, TextFormat::messages, TextFormat::jsonl}) {
-            PrepareOptions options;
-            options.inputs = {dir.path() + name};
-            options.read.format = format;
-            options.out = dir / "d";
-            options.existing = Existing::overwrite;
-            std::string said;
-            CHECK(run(options, &said).splits.at(0).rows == 2);
-            CHECK(said.find("each {\"text\": ...} of the files is a document") !=
-                  std::string::npos);
-            CHECK((said.find("empty texts are left out (once)") != std::string::npos) ==
-                  std::string(name).ends_with('l'));
-            const DatasetInfo info = read_dataset_info(dir / "d");
-            CHECK(info.kind == DatasetKind::language_model);
-            CHECK(info.splits.at(0).target_tokens == 10);  // two ends, and a line feed
-        }
-}
-
-TEST_CASE("files of texts with lines or files of other forms are refused") {
-    const tests::ScratchFolder dir;
-    const std::string text = "{\"text\": \"a\"}\n";
-    PrepareOptions options;
-    options.inputs = {dir / "t"};
-    options.read.format = TextFormat::text;
-    options.out = dir / "d";
-    write_text(dir / "t", text + R"({"messages": []})");
-    CHECK(error_of(options).find("/t:2: a line of another form in a file of texts") !=
-          std::string::npos);
-    write_text(dir / "t", text + R"({"text": 1})");
-    CHECK(error_of(options).find("/t:2: a line of another form") != std::string::npos);
-    write_text(dir / "t", text + "x");
-    CHECK(error_of(options).find("/t:2: not JSON") != std::string::npos);
-    write_text(dir / "t", text);
-    write_text(dir / "v", "plain\n");
-    options.valid = {dir / "v"};
-    CHECK(error_of(options).find("/v: does not begin with a document {\"text\"") !=
-          std::string::npos);
-    // Neither is a plain text that begins with a bracket.
-    write_text(dir / "t", "[Enter HAMLET]\nTo be\n");
-    options.valid = {};
-    CHECK(error_of(options) == "no error");
 }
 
 TEST_CASE("--date is a day") {
@@ -417,7 +346,7 @@ TEST_CASE("--date is a day") {
     PrepareOptions options = shakespeare(dir / "d");
     for (const char* wrong : {"today", "2024-02-30", "2024-7-26", "0000-01-01", "2024-07-26x"}) {
         options.date = wrong;
-        CHECK(error_of(options) ==
+        CHECK(prepare_error(options) ==
               "--date " + std::string(wrong) + ": is no day; write it as 2024-07-26");
     }
 }
