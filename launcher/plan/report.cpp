@@ -4,6 +4,7 @@
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
 #include "model/config_json.hpp"
+#include "model/pipeline_division.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -103,6 +104,15 @@ std::string facts_table(const RunPlan& plan) {
     if (plan.sent.tensor > 0)
         table.add({"tensor ranks", "each sends " + bytes_text(plan.sent.tensor) +
                                        " to the others in a step of such micro-batches"});
+    if (!plan.pipeline.is_whole()) {
+        const model::LayerRange layers = model::layers_of(plan.model, plan.pipeline);
+        table.add({"stage",
+                   "the one that needs the most is " + std::to_string(plan.pipeline.number) +
+                       " of 0 to " + std::to_string(plan.pipeline.stages - 1) + ", with layers " +
+                       std::to_string(layers.first) + " to " + std::to_string(layers.end - 1) +
+                       "; it sends " + bytes_text(plan.sent.pipeline) +
+                       " to other stages in a step of such micro-batches"});
+    }
     if (plan.host_bytes > 0)
         table.add({"host", bytes_text(plan.host_bytes) +
                                " of the host's memory beside it for each rank, for checkpoints"});

@@ -226,7 +226,8 @@ EvaluatorParts TrainingSession::evaluator_parts() {
                 if (progress_ != nullptr) progress_->move_on();
             },
             {},
-            options_.tensor};
+            options_.tensor,
+            options_.pipeline};
 }
 
 void TrainingSession::announce() const {
@@ -245,6 +246,11 @@ void TrainingSession::announce() const {
               std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
     if (options_.tensor > 1)
         log_.info(std::to_string(options_.tensor) + " ranks compute each layer together, so that " +
+                  std::to_string(place_.ranks) +
+                  (place_.ranks == 1 ? " place reads rows" : " places read rows"));
+    if (options_.pipeline > 1)
+        log_.info(std::to_string(options_.pipeline) +
+                  " stages have the layers one after the other, so that " +
                   std::to_string(place_.ranks) +
                   (place_.ranks == 1 ? " place reads rows" : " places read rows"));
     if (place_.ranks > options_.lanes)
@@ -312,7 +318,8 @@ train::StepTraffic TrainingSession::traffic() const {
     const bool staged = device.gpu && device.settings.backend == comm::GpuBackend::staged;
     const auto dry = model::make_dry_model(
         plan_.model, device.precision, device.gpu ? model::DeviceKind::gpu : model::DeviceKind::cpu,
-        {}, {job_.rank_info.rank % options_.tensor, options_.tensor});
+        {}, {job_.rank_info.rank % options_.tensor, options_.tensor},
+        stage_of(config_, job_.rank_info));
     return plan::traffic_in_step(*dry, options_,
                                  {{place_.rank, place_.ranks},
                                   device.gpu ? device.settings.master : train::Master::kept,
@@ -376,7 +383,7 @@ bool TrainingSession::is_sound() {
     const EvaluatorParts own = evaluator_parts();
     const EvaluatorParts parts{config,           own.model_config, own.model,    own.tokenizer,
                                own.communicator, own.lanes,        own.on_batch, {},
-                               own.tensor};
+                               own.tensor,       own.pipeline};
     const bool held_out = !plan_.validation.sets.empty();
     EvaluatedRows rows;
     rows.split = held_out ? data::format::valid_split : data::format::train_split;
