@@ -55,6 +55,7 @@ bool is_of(const ParameterRow& row, const ModelConfig& config, const train::Pipe
         case Role::head:
             return stage.is_last();
         case Role::embeddings:
+            return stage.is_first() || (stage.is_last() && config.parts.own_head == Has::no);
         case Role::positions:
         case Role::embedding_norm:
         case Role::first_norm:
@@ -96,7 +97,7 @@ std::vector<ParameterRow> parameter_rows(const ModelConfig& config,
     std::vector<ParameterRow> all = parameter_rows(config), rows;
     if (stage.is_whole()) return all;
     const LayerRange layers = layers_of(config, stage);
-    std::vector<ParameterRow> first_norm;
+    std::vector<ParameterRow> entry;  // what backward finishes last
     const auto add = [&rows](ParameterRow row, int block) {
         row.parameter.block = block;
         row.parameter.tied = train::Tied::no;
@@ -108,8 +109,6 @@ std::vector<ParameterRow> parameter_rows(const ModelConfig& config,
         last_block = block;
         return blocks - 1;
     };
-    const bool tied = config.parts.own_head == Has::no;
-    if (tied && stage.is_last()) add(all.back(), block_of(all.back().parameter.block));
     for (ParameterRow& row : all) {
         if (!is_of(row, config, stage, layers)) continue;
         const bool of_layer_before =
@@ -117,13 +116,15 @@ std::vector<ParameterRow> parameter_rows(const ModelConfig& config,
         if (of_layer_before) {
             row.place.role = Role::first_norm;
             row.place.layer = 0;
-            first_norm.push_back(std::move(row));
+        }
+        if (of_layer_before || row.place.role == Role::embeddings) {
+            entry.push_back(std::move(row));
             continue;
         }
         const int block = block_of(row.parameter.block);
         add(std::move(row), block);
     }
-    for (ParameterRow& row : first_norm) {
+    for (ParameterRow& row : entry) {
         const int block = block_of(row.parameter.block);
         add(std::move(row), block);
     }

@@ -23,7 +23,8 @@ LayerRange layers_of(const ModelConfig& config, const train::PipelineStage& stag
 
 // Returns those of parameter_rows() that a stage has. A norm that belongs to the block of a layer
 // but is the first one of the next stage's first layer is that stage's Role::first_norm. The last
-// stage has a tied table as its head, too.
+// stage has a tied table, too: behind its layers, as the first one has it, so that ranks which
+// share a replica own the same part of both.
 std::vector<ParameterRow> parameter_rows(const ModelConfig& config,
                                          const train::PipelineStage& stage);
 

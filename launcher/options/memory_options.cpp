@@ -161,9 +161,10 @@ void check_pipeline(const RunConfig& config) {
     const std::string other = "; give --pipeline 1, or ";
     if (config.train.tensor > 1)
         refuse("stages have no tensor ranks; give --pipeline 1, or --tensor 1");
-    if (zero_stage(config) > 0)
-        refuse("the ranks of a stage share nothing; give --zero 0" +
-               std::string(config.train.zero.ranks > 0 ? " without --zero-ranks" : ""));
+    if (zero_stage(config) > 1)
+        refuse(
+            "the ranks of a stage share the optimizer's state alone, because others would come "
+            "and go with each micro-batch; give --zero 1");
     if (config.device == DeviceChoice::cuda)
         refuse("only CPUs have stages" + other + "--device cpu");
     if (config.fp16 || config.precision == PrecisionChoice::fp16)

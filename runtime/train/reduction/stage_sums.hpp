@@ -8,7 +8,6 @@
 #include "runtime/kernels/exact_sum.hpp"
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/pipeline_stage.hpp"
-#include "runtime/train/placement.hpp"
 
 namespace lockstep::train {
 
@@ -27,7 +26,8 @@ constexpr const char* shared_table_label = "shared table";
 
 // Adds over stages what concerns all of them: the losses, which the last stage has, the gradient's
 // squares, and the two parts of a tied table's gradient, of which both ends get the sum. Call it
-// when the ranks that read other rows have been added.
+// when the ranks that read other rows have been added. If these share a replica, each has the sums
+// of its part, and the parts of a table are the same at both ends.
 template <class Ctx>
 class StageSums {
 public:
@@ -43,8 +43,8 @@ public:
 private:
     Ctx& context_;
     const StageGroup<Space> group_;
-    const ParameterStore<Space>& store_;
-    Segment table_;  // of the flat buffer; empty: this stage has no tied table
+    std::vector<View<float, Space>> own_,
+        table_;  // the owned gradient of the tied table, and others
 };
 
 }  // namespace lockstep::train

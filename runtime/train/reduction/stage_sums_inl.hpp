@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/reduction/reducer.hpp"
 #include "runtime/train/reduction/stage_sums.hpp"
@@ -10,19 +12,27 @@ namespace lockstep::train {
 template <class Ctx>
 StageSums<Ctx>::StageSums(Ctx& context, const StageGroup<Space>& group,
                           const ParameterStore<Space>& store)
-    : context_(context), group_(group), store_(store) {
-    if (group_.ends == nullptr) return;
-    const Parameter* const table = store.table().find(group_.table);
-    require(table != nullptr, "a stage lacks the table that it shares");
-    table_ = {table->offset, table->count};
+    : context_(context), group_(group) {
+    const Parameter* const table =
+        group.ends != nullptr ? store.table().find(group.table) : nullptr;
+    require((group.ends == nullptr) == (table == nullptr),
+            "a stage lacks the table that it shares");
+    const std::size_t first = table != nullptr ? table->offset : store.table().flat_size();
+    for (const OwnedPart& part : store.owned()) {
+        const std::size_t own = std::clamp(first, part.first, part.first + part.count) - part.first;
+        const View<float, Space> gradient = store.gradient_sum(part);
+        own_.push_back(gradient.subview(0, own));
+        table_.push_back(gradient.subview(own, part.count - own));
+    }
 }
 
 template <class Ctx>
 void StageSums<Ctx>::add(View<double, Space> losses) {
     group_.collectives->all_reduce(losses, comm::ReduceOp::sum, "losses");
-    if (table_.count > 0) {
-        group_.ends->all_reduce(store_.gradient(table_.first, table_.count), comm::ReduceOp::sum,
-                                shared_table_label);
+    if (group_.ends != nullptr) {
+        for (const View<float, Space>& part : table_)
+            if (part.size() > 0)
+                group_.ends->all_reduce(part, comm::ReduceOp::sum, shared_table_label);
         group_.ends->finish();
     }
     group_.collectives->finish();
@@ -30,14 +40,11 @@ void StageSums<Ctx>::add(View<double, Space> losses) {
 
 template <class Ctx>
 void StageSums<Ctx>::add_squares(View<kernels::ExactSum, Space> squares) {
-    const View<float, Space> all = store_.gradient();
-    if (table_.count == 0 || group_.stage.is_first()) {
-        kernels::add_sum_of_squares(context_, all, squares);
-    } else {
-        const std::size_t end = table_.first + table_.count;
-        kernels::add_sum_of_squares(context_, all.subview(0, table_.first), squares);
-        kernels::add_sum_of_squares(context_, all.subview(end, all.size() - end), squares);
-    }
+    for (const View<float, Space>& part : own_)
+        kernels::add_sum_of_squares(context_, part, squares);
+    if (group_.stage.is_first())
+        for (const View<float, Space>& part : table_)
+            kernels::add_sum_of_squares(context_, part, squares);
     add_squares_among(*group_.collectives, squares);
 }
 

@@ -48,6 +48,7 @@ void DeviceEngine<Ctx>::accumulate_by_turns(const std::vector<Batch>& lanes, Spa
     std::vector<const Batch*> batches;
     for (const Batch& batch : lanes)
         if (!batch.empty()) batches.push_back(&batch);
+    finish_weights();
     if (batches.empty()) kernels::fill_zero(parts_.context, parts_.store.gradient());
     const auto count = static_cast<std::int64_t>(batches.size());
     const std::int64_t slots = std::max<std::int64_t>(1, stage.in_flight(count));

@@ -123,7 +123,7 @@ void StageEngine::share_optimizer() {
     if (has_rank_0()) {
         by_state(own_->fetch(), [this](int stage, const Parameter&, HostView<float> whole,
                                        HostView<float> part) { give(stage, whole, part); });
-        own_->write_back();
+        if (own_->owned() == nullptr) own_->write_back();
     }
     own_->share_optimizer();
 }
@@ -131,7 +131,7 @@ void StageEngine::share_optimizer() {
 // The first and the last stage have the same tied table, of which the first one's is taken.
 RunTensors StageEngine::copy_for_save() {
     own_->finish_weights();
-    const RunTensors own = own_->fetch();
+    const RunTensors own = own_->owned() != nullptr ? own_->copy_for_save() : own_->fetch();
     const RunTensors whole = fetch();
     if (!has_rank_0()) return whole;
     const ParameterTable& first = parts_.tables.front();

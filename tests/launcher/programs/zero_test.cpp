@@ -449,7 +449,7 @@ TEST_CASE(
     for (std::size_t i = 0; i < one.size(); ++i)
         CHECK(two[i] == doctest::Approx(one[i]).epsilon(1e-3));
     // Two places of two stages; then one rank goes on, and then two tensor ranks.
-    prepared.run(on(4) + prepared.start("four", 4) + all + "4 --pipeline 2");
+    prepared.run(on(4) + prepared.start("four", 4) + all + "4 --pipeline 2 --zero 1");
     const auto alone =
         prepared.run("train -mf " + prepared.folder("four") + " --max-train-steps 7");
     CHECK(holds(alone, "stages 2 -> 1"));
@@ -496,8 +496,8 @@ TEST_CASE("stages that a model or a run cannot have are refused in one line") {
           Refused{"--pipeline 2 -m gpt2",
                   "--pipeline 2: does not divide the 3 ranks; give 1, or start 4 ranks"},
           Refused{"--pipeline 2", "--pipeline 2: a model with an encoder has no stages"},
-          Refused{"--pipeline 2 -m gpt2 --zero 1", "share nothing; give --zero 0"},
-          Refused{"--pipeline 2 -m gpt2 --ddp-backend zero3", "share nothing; give --zero 0"},
+          Refused{"--pipeline 2 -m gpt2 --zero 2", "; give --zero 1"},
+          Refused{"--pipeline 2 -m gpt2 --ddp-backend zero3", "; give --zero 1"},
           Refused{"--pipeline 2 -m gpt2 --tensor 2", "give --pipeline 1, or --tensor 1"},
           Refused{"--pipeline 2 -m gpt2 --device cuda", "--device cpu"},
           Refused{"--pipeline 2 -m gpt2 --precision fp16", "--precision bf16"},

@@ -28,8 +28,9 @@ std::vector<model::ModelConfig> decoders() {
             with_layers(grouped(model::Kind::llama, 2), 3), with_layers(tied, 5)};
 }
 
-Setup in_stages(Setup setup, int stages, int data) {
+Setup in_stages(Setup setup, int stages, int data, int zero = 0) {
     setup.options.pipeline = stages;
+    setup.options.zero.stage = zero;
     setup.data = data;
     return setup;
 }
@@ -145,10 +146,11 @@ TEST_CASE("stages train as one rank") {
             const Setup setup = of_lanes(setup_of(config, optimizer), 4);
             const Run one = train_on(setup).front();
             for (const int stages : {2, 3})
-                for (const int data : {1, 2}) {
+                for (const auto& [data, zero] : {std::array{1, 0}, {2, 0}, {2, 1}}) {
                     CAPTURE(stages);
                     CAPTURE(data);
-                    const auto runs = train_on(in_stages(setup, stages, data));
+                    CAPTURE(zero);
+                    const auto runs = train_on(in_stages(setup, stages, data, zero));
                     check_same(one, runs.front(), optimizer == OptimizerKind::sgd ? 1e-5 : 1e-4);
                     CHECK(runs.back().steps.back().loss == runs.front().steps.back().loss);
                     CHECK(runs.back().validations == runs.front().validations);
@@ -176,11 +178,16 @@ TEST_CASE("every gradient of stages is that of one rank") {
         const Run before = train_on(setup).front();
         for (const int stages : {2, 3}) {
             CAPTURE(stages);
-            const Setup cut = in_stages(of_lanes(one_long_step(config), 3), stages, 1);
-            CHECK(of_changes(before, after, train_on(cut).front()) < 1e-5);
-            if (config.parts.own_head == model::Has::yes) continue;
-            Wire forgetful{.forgets_shared = true};
-            CHECK(of_changes(before, after, train_on(cut, forgetful).front()) > 1e-2);
+            const Setup long_step = of_lanes(one_long_step(config), 3);
+            CHECK(of_changes(before, after, train_on(in_stages(long_step, stages, 2)).front()) <
+                  1e-5);
+            for (const Setup& cut :
+                 {in_stages(long_step, stages, 1), in_stages(long_step, stages, 2, 1)}) {
+                CHECK(of_changes(before, after, train_on(cut).front()) < 1e-5);
+                if (config.parts.own_head == model::Has::yes) continue;
+                Wire forgetful{.forgets_shared = true};
+                CHECK(of_changes(before, after, train_on(cut, forgetful).front()) > 1e-2);
+            }
         }
     }
 }
@@ -199,7 +206,8 @@ TEST_CASE("stages train in bf16 and with recomputation") {
             }
         setup.precision = train::Precision::bf16;
         const Run narrow = train_on(setup).front();
-        CHECK(difference(narrow, train_on(in_stages(setup, 2, 2)).front()) < 0.03);
+        for (const int zero : {0, 1})
+            CHECK(difference(narrow, train_on(in_stages(setup, 2, 2, zero)).front()) < 0.03);
     }
 }
 
@@ -214,7 +222,7 @@ TEST_CASE("a run goes on with other stages, and with tensor ranks") {
         for (const auto& [stages, tensor, data] :
              {std::array{2, 1, 1}, {1, 1, 1}, {3, 1, 2}, {1, 2, 1}, {2, 1, 2}}) {
             steps += 4;
-            Setup part = divided(in_stages(setup, stages, data), tensor, data);
+            Setup part = divided(in_stages(setup, stages, data, data - 1), tensor, data);
             part.options.limits.max_train_steps = steps;
             part.from = from;
             part.to = folder.path() + "/" + std::to_string(static_cast<int>(config.kind)) + "-" +
