@@ -435,6 +435,7 @@ TEST_CASE(
     prepared.run("train" + prepared.start("one", 4) + all + "10");
     const auto told = prepared.run(on(2) + prepared.start("two", 4) + all + "10 --pipeline 2");
     CHECK(holds(told, "2 stages have the layers one after the other, so that 1 place reads rows"));
+    CHECK(holds(told, "with 4 micro-batches a stage waits 20 % of a step"));
     CHECK(furthest(prepared.losses("two"), prepared.losses("one")) < adam_tolerance);
     const auto valid = [&](const std::string& name) {
         std::vector<double> values;
