@@ -22,7 +22,8 @@ bool generates(const RunConfig& config, const data::Dataset& dataset, const std:
 }
 
 comm::DataPlace place_of(const EvaluatorParts& parts) {
-    return comm::data_place(parts.communicator.rank(), parts.communicator.size(), parts.tensor);
+    return comm::data_place(parts.communicator.rank(), parts.communicator.size(), parts.tensor,
+                            parts.pipeline);
 }
 
 data::EvalLoaderOptions loader_options(const EvaluatorParts& parts, const data::Dataset& dataset,

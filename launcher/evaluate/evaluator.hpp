@@ -33,7 +33,8 @@ struct EvaluatorParts {
     // Is called at the end of each split with the number of all ranks' rows that were cut to the
     // longest ones; may be empty.
     std::function<void(std::int64_t rows)> on_cut = {};
-    int tensor = 1;  // ranks that compute each layer together, and read the same rows
+    int tensor = 1;    // ranks that compute each layer together, and read the same rows
+    int pipeline = 1;  // stages of the layers, whose ranks read the same rows
 };
 
 struct EvaluatedRows {

@@ -33,11 +33,14 @@ std::string shortage(const SharedNeed& shared, const MemoryLimit& limit) {
            ": the kernel may kill it (lockstep plan says what takes it)";
 }
 
+int sharing_ranks(const RunConfig& config, const comm::RankInfo& self) {
+    return train::sharing_ranks(config.train.zero, self.size / train::ranks_of_place(config.train));
+}
+
 // A lower bound: what other ranks may have less of does not count.
 std::int64_t certain_bytes(const plan::RunPlan& plan, const RunConfig& config,
                            const comm::RankInfo& self) {
-    const bool copies = self.rank == 0 || train::sharing_ranks(config.train.zero,
-                                                               self.size / config.train.tensor) > 1;
+    const bool copies = self.rank == 0 || sharing_ranks(config, self) > 1;
     std::int64_t bytes = plan.certain_bytes() - plan.varying.rows_ahead - plan.varying.replies;
     if (self.size > 1) bytes -= plan.varying.lane_sums;
     if (!copies) bytes -= plan.varying.copy;
@@ -51,8 +54,7 @@ MemoryNeed need_of(const plan::RunPlan& plan, const RunConfig& config, const com
     need.certain = std::max<std::int64_t>(certain_bytes(plan, config, self), 0);
     for (const plan::Part& part : plan.parts)  // the program is there already
         if (part.known == plan::Known::exactly) need.planned += part.bytes;
-    const bool copies = self.rank == 0 || train::sharing_ranks(config.train.zero,
-                                                               self.size / config.train.tensor) > 1;
+    const bool copies = self.rank == 0 || sharing_ranks(config, self) > 1;
     if (!copies) need.planned -= plan.varying.copy;
     return need;
 }

@@ -2,6 +2,7 @@
 #include "launcher/memory/planned_rank.hpp"
 
 #include "launcher/host/gpus.hpp"
+#include "launcher/rank/data_place.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher {
@@ -10,6 +11,7 @@ RunConfig planned_rank(const RunConfig& config, const model::ModelConfig& model,
     RunConfig asked = plan::with_model(config, model);
     const comm::RankInfo& rank_info = job.rank_info;
     asked.world_size = rank_info.size;
+    asked.planned_stage = stage_of(config, rank_info).number;
     asked.device = job.device.gpu ? DeviceChoice::cuda : DeviceChoice::cpu;
     asked.memory_bytes = job.device.gpu ? free_gpu_bytes(job.device.gpu->number)
                                         : plan::host_bytes_of_rank(rank_info.local_size);

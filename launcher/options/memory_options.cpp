@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "launcher/options/tables.hpp"
+#include "model/pipeline_division.hpp"
 #include "model/tensor_division.hpp"
 
 namespace lockstep::launcher {
@@ -151,6 +152,48 @@ void check_tensor(const RunConfig& config) {
         refuse("adapters are not divided; give --tensor 1, or leave --lora-r and --lora out");
 }
 
+void check_pipeline(const RunConfig& config) {
+    const int stages = config.train.pipeline;
+    if (stages == 1) return;
+    const auto refuse = [&](const std::string& why) {
+        throw Error(ErrorKind::config, "--pipeline " + std::to_string(stages) + ": " + why);
+    };
+    const std::string other = "; give --pipeline 1, or ";
+    if (config.train.tensor > 1)
+        refuse("stages have no tensor ranks; give --pipeline 1, or --tensor 1");
+    if (zero_stage(config) > 1)
+        refuse(
+            "the ranks of a stage share the optimizer's state alone, because others would come "
+            "and go with each micro-batch; give --zero 1");
+    if (config.device == DeviceChoice::cuda)
+        refuse("only CPUs have stages" + other + "--device cpu");
+    if (config.fp16 || config.precision == PrecisionChoice::fp16)
+        refuse("stages do not compute in fp16" + other + "--precision bf16");
+    if (config.deterministic)
+        refuse(
+            "--deterministic keeps the gradients of single lanes, and stages add them as they "
+            "come" +
+            other + "leave --deterministic out");
+    if (config.train.optimizer.kind == train::OptimizerKind::adafactor)
+        refuse("checkpoints of stages have no state of adafactor" + other + "another --optimizer");
+    if (config.train.optimizer.moments == train::Moments::int8)
+        refuse("checkpoints of stages have no moments in int8" + other + "--moments fp32");
+    if (config.lora.rank > 0 || !config.lora.adapter.empty())
+        refuse("adapters have no stages" + other + "leave --lora-r and --lora out");
+}
+
+void check_pipeline_ranks(const RunConfig& config, const model::ModelConfig& model, int ranks) {
+    const int stages = config.train.pipeline;
+    if (stages == 1) return;
+    model::require_stages(model, stages);
+    if (ranks % stages == 0) return;
+    throw Error(ErrorKind::config,
+                "--pipeline " + std::to_string(stages) + ": does not divide the " +
+                    std::to_string(ranks) + (ranks == 1 ? " rank; give " : " ranks; give ") +
+                    std::to_string(model::nearest_stages(model, stages, ranks)) + ", or start " +
+                    std::to_string((ranks / stages + 1) * stages) + " ranks");
+}
+
 void check_tensor_ranks(const RunConfig& config, const model::ModelConfig& model, int ranks) {
     const int tensor = config.train.tensor;
     if (tensor == 1) return;
@@ -209,6 +252,13 @@ OptionTable memory_table(RunConfig& config) {
         .integer("tensor", config.train.tensor,
                  "neighbouring ranks that compute each layer together: each has some of the heads "
                  "and feed-forward columns, and they read the same rows",
+                 1)
+        .with(Trait::launch);
+    table
+        .integer("pipeline", config.train.pipeline,
+                 "stages of layers, through which micro-batches (--update-freq) go one after the "
+                 "other: ranks of one stage are neighbours, and those that have all layers "
+                 "together read the same rows",
                  1)
         .with(Trait::launch);
     table

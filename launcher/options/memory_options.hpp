@@ -23,8 +23,10 @@ void check_zero(const RunConfig& config);
 int zero_stage(const RunConfig& config);
 // Throws a config error if --tensor contradicts other options.
 void check_tensor(const RunConfig& config);
+void check_pipeline(const RunConfig& config);
 // Throws one if --tensor does not divide the model, or the ranks of the run.
 void check_tensor_ranks(const RunConfig& config, const model::ModelConfig& model, int ranks);
+void check_pipeline_ranks(const RunConfig& config, const model::ModelConfig& model, int ranks);
 
 // Throws a config error if --zero-ranks does not divide the ranks of the run that read rows of
 // their own.

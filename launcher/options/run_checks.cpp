@@ -223,6 +223,7 @@ void check_memory(const RunConfig& config) {
     check_offload(config);
     check_zero(config);
     check_tensor(config);
+    check_pipeline(config);
 }
 
 void check_talk(const RunConfig& config) {
@@ -264,6 +265,8 @@ void check_options(Task task, const RunConfig& config) {
     check_clip(config);
     if (task == Task::ladder && config.train.tensor > 1)
         config_error("--tensor: the ladder's runs do not divide layers; leave it out");
+    if (task == Task::ladder && config.train.pipeline > 1)
+        config_error("--pipeline: the ladder's runs have no stages; leave it out");
     if (task == Task::train || task == Task::ladder) {
         check_train(config);
         check_budget(config);

@@ -132,6 +132,7 @@ struct RunConfig {
     TalkConfig talk;                                        // generate, interactive, self_chat
     std::int64_t threads = 0;  // threads of this rank; 0: its share of the host's cores
     bool verbose = false, quiet = false;
+    int planned_stage = -1;  // of --pipeline, which a plan is for; -1: the one that needs the most
     std::int64_t world_size = -1;  // multiprocessing programs; -1: one rank per core
     int max_restarts = 0;          // multiprocessing programs
     std::int64_t rank = -1, local_rank = -1, master_port = -1;

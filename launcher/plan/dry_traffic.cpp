@@ -27,7 +27,7 @@ train::TrainOptions with_few_lanes(train::TrainOptions options, int ranks) {
 train::StepTraffic traffic_in_step(model::DryModel& dry, train::TrainOptions options,
                                    const Sender& sender) {
     const int ranks = sender.place.ranks;
-    if (ranks == 1 && options.tensor == 1) return {};
+    if (ranks == 1 && train::ranks_of_place(options) == 1) return {};
     const auto sent = [&](const train::TrainOptions& with) {
         const train::DryStep step = dry.step(with, sender.master, sender.place);
         return train::step_traffic(step.tape, step.mesh, sender.half_sums);
@@ -44,7 +44,7 @@ train::StepTraffic traffic_in_step(model::DryModel& dry, train::TrainOptions opt
     const std::int64_t left = passes - first_middle_and_last;
     return {extended(less.weights, more.weights, left),
             extended(less.gradients, more.gradients, left),
-            extended(less.replicas, more.replicas, left), more.tensor};
+            extended(less.replicas, more.replicas, left), more.tensor, more.pipeline};
 }
 
 }  // namespace lockstep::launcher::plan

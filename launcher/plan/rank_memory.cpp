@@ -63,7 +63,8 @@ BatchMemory worst(const std::vector<train::BatchShape>& shapes, model::DryModel&
 }
 
 train::ParameterTable shared_table(const PlannedRun& run) {
-    train::ParameterTable table = model::parameter_table(run.model, {0, run.train.tensor});
+    train::ParameterTable table =
+        model::parameter_table(run.model, {0, run.train.tensor}, run.stage);
     const int sharing = train::sharing_ranks(run.train.zero, run.ranks);
     if (run.ranks > 1) table.pad_for(run.ranks);
     table.share_among(sharing, run.train.zero.stage);
@@ -93,7 +94,7 @@ RankMemory::RankMemory(const PlannedRun& run)
     : run_(run),
       table_(shared_table(run)),
       dry_(model::make_dry_model(run.model, run.precision, run.device, run.recompute,
-                                 {0, run.train.tensor})) {
+                                 {0, run.train.tensor}, run.stage)) {
     const int rank = adds_in_order() ? train::rank_with_most_kept(run.train.lanes, run.ranks) : 0;
     weights_ =
         dry_->step(with_few_lanes(run.train, run.ranks), run.master, {rank, run.ranks}).memory;
@@ -111,8 +112,9 @@ bool RankMemory::each_overwrites() const noexcept {
 
 BatchMemory RankMemory::training(const std::vector<train::BatchShape>& shapes) const {
     const kernels::Into into = each_overwrites() ? kernels::Into::overwrite : kernels::Into::add;
+    const std::int64_t lanes = train::lanes_of_rank(run_.train.lanes, 0, run_.ranks).count();
     return worst(shapes, *dry_,
-                 [&](const auto& shape) { return dry_->training_bytes(shape, into); });
+                 [&](const auto& shape) { return dry_->training_bytes(shape, into, lanes); });
 }
 
 BatchMemory RankMemory::evaluation(const std::vector<train::BatchShape>& shapes) const {
@@ -132,9 +134,9 @@ train::StepTraffic RankMemory::traffic(const train::BatchShape& shape) const {
                         {{rank, run_.ranks},
                          run_.master,
                          staged ? comm::HalfSums::as_whole_ones : comm::HalfSums::halves});
-    if (run_.train.tensor > 1)
-        sent.tensor +=
-            train::lanes_of_rank(run_.train.lanes, 0, run_.ranks).count() * dry_->row_bytes(shape);
+    const std::int64_t lanes = train::lanes_of_rank(run_.train.lanes, 0, run_.ranks).count();
+    if (run_.train.tensor > 1) sent.tensor += lanes * dry_->row_bytes(shape);
+    if (!run_.stage.is_whole()) sent.pipeline += lanes * dry_->row_bytes(shape);
     return sent;
 }
 
@@ -200,11 +202,11 @@ std::int64_t RankMemory::memory_bias_bytes() const {
 
 // Validations with replies need whole weights.
 std::int64_t RankMemory::reply_bytes() const {
-    const bool has_all = table_.stage() < 3 && run_.train.tensor == 1;
+    const bool one_place = train::ranks_of_place(run_.train) == 1;
+    const bool has_all = table_.stage() < 3 && one_place;
     if (has_all || run_.replies == Replies::none) return 0;
-    const std::size_t elements = run_.train.tensor == 1
-                                     ? table_.flat_size()
-                                     : model::parameter_table(run_.model).flat_size();
+    const std::size_t elements =
+        one_place ? table_.flat_size() : model::parameter_table(run_.model).flat_size();
     return signed_of(elements * (run_.precision == train::Precision::fp32 ? 4 : 2));
 }
 
@@ -222,8 +224,9 @@ std::int64_t RankMemory::all_nccl_bytes() const {
 std::int64_t RankMemory::copy_bytes() const {
     const bool in_place = run_.device == model::DeviceKind::cpu &&
                           saving_of(run_.train) == train::Saving::training_waits;
-    // Rank 0 puts the parts of tensor ranks together.
-    if (run_.train.tensor > 1) {
+    if (!run_.stage.is_first()) return 0;
+    // Rank 0 puts the parts of tensor ranks, or of stages, together.
+    if (train::ranks_of_place(run_.train) > 1) {
         const train::ParameterTable whole = model::parameter_table(run_.model);
         std::size_t elements = 0;
         for (const train::Parameter& parameter : whole.all()) elements += parameter.count;

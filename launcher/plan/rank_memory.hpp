@@ -27,10 +27,11 @@ struct PlannedRun {
     train::Precision precision = train::Precision::fp32;
     train::Master master = train::Master::kept;
     model::DeviceKind device = model::DeviceKind::cpu;
-    int ranks = 1;  // that read rows of their own; of train.tensor ranks each
+    int ranks = 1;  // that read rows of their own; of ranks_of_place(train) ranks each
     comm::GpuBackend backend = comm::GpuBackend::nccl;  // among several GPUs
     model::RecomputePlan recompute = {};
     Replies replies = Replies::none;
+    train::PipelineStage stage = {};  // of the rank
 };
 
 // The memory in bytes that a micro-batch adds.
@@ -59,6 +60,7 @@ public:
     explicit RankMemory(const PlannedRun& run);
 
     std::size_t parameters() const noexcept { return table_.count(); }
+    const train::PipelineStage& stage() const noexcept { return run_.stage; }
 
     // Return the maximum memory that any of the shapes needs.
     BatchMemory training(const std::vector<train::BatchShape>& shapes) const;

@@ -4,6 +4,7 @@
 #include "launcher/text/text_table.hpp"
 #include "launcher/text/units.hpp"
 #include "model/config_json.hpp"
+#include "model/pipeline_division.hpp"
 
 namespace lockstep::launcher::plan {
 
@@ -93,6 +94,16 @@ void add_epoch(const EpochFacts& facts, TextTable& table) {
                               percent(facts.truncated_rows, facts.planned_rows) + ")"});
 }
 
+std::string stages_text(const RunPlan& plan) {
+    const model::LayerRange layers = model::layers_of(plan.model, plan.pipeline);
+    const std::int64_t waits = plan.pipeline.stages - 1;
+    return "of 0 to " + std::to_string(waits) + " number " + std::to_string(plan.pipeline.number) +
+           " needs the most, with layers " + std::to_string(layers.first) + " to " +
+           std::to_string(layers.end - 1) + "; it sends " + bytes_text(plan.sent.pipeline) +
+           " to others in a step of such micro-batches, and a stage waits " +
+           percent(waits, plan.lanes_of_rank + waits) + " of a step";
+}
+
 std::string facts_table(const RunPlan& plan) {
     TextTable table;
     table.add({"micro-batch", "the most memory: " + shape_text(plan.batch.shape)});
@@ -103,6 +114,7 @@ std::string facts_table(const RunPlan& plan) {
     if (plan.sent.tensor > 0)
         table.add({"tensor ranks", "each sends " + bytes_text(plan.sent.tensor) +
                                        " to the others in a step of such micro-batches"});
+    if (!plan.pipeline.is_whole()) table.add({"stages", stages_text(plan)});
     if (plan.host_bytes > 0)
         table.add({"host", bytes_text(plan.host_bytes) +
                                " of the host's memory beside it for each rank, for checkpoints"});

@@ -16,6 +16,7 @@
 #include "launcher/plan/row_lengths.hpp"
 #include "launcher/rank/compute_device.hpp"
 #include "launcher/rank/data_sets.hpp"
+#include "model/blocks/layout.hpp"
 #include "runtime/core/error.hpp"
 
 namespace lockstep::launcher::plan {
@@ -43,7 +44,8 @@ public:
         plan_.device = planned_device(config, plan_.ranks);
         plan_.model = model();
         check_tensor_ranks(config, plan_.model, plan_.ranks);
-        data_ranks_ = plan_.ranks / tensor_;
+        check_pipeline_ranks(config, plan_.model, plan_.ranks);
+        data_ranks_ = plan_.ranks / train::ranks_of_place(config.train);
         check_zero_ranks(config.train.zero, data_ranks_);
         if (config.recompute) model::require_layers(*config.recompute, plan_.model);
         require_countable_buckets(plan_.model, config.train.reducer.bucket_bytes);
@@ -57,7 +59,8 @@ public:
     RunPlan plan() {
         const data::BatchRules rules = this->rules(batching());
         const RankMemory keeping = memory_with({});
-        plan_.parameters = keeping.parameters();
+        plan_.parameters = config_.train.pipeline > 1 ? model::parameter_table(plan_.model).count()
+                                                      : keeping.parameters();
         if (plan_.device.kind == model::DeviceKind::gpu &&
             plan_.precision != train::Precision::fp32)
             plan_.slow_shapes = model::slow_shapes(plan_.model);
@@ -83,6 +86,7 @@ public:
         }
         choose();
         const RankMemory memory = memory_with(plan_.recompute);
+        plan_.pipeline = memory.stage();
         plan_.host_bytes = memory.host_bytes();
         plan_.pinned_bytes = memory.pinned_bytes();
         plan_.varying = {rows_bytes_, memory.lane_sum_bytes(), memory.copy_bytes(),
@@ -154,9 +158,34 @@ private:
         options.optimizer.moments = plan_.moments;
         options.optimizer.offload = plan_.offload;
         options.async_save = plan_.saving == train::Saving::beside_training;
-        return RankMemory({plan_.model, options, plan_.precision, master(), plan_.device.kind,
-                           data_ranks_, backend(), recompute,
-                           config_.skip_generation ? Replies::none : Replies::generated});
+        const auto of_stage = [&](int stage) {
+            return RankMemory({plan_.model,
+                               options,
+                               plan_.precision,
+                               master(),
+                               plan_.device.kind,
+                               data_ranks_,
+                               backend(),
+                               recompute,
+                               config_.skip_generation ? Replies::none : Replies::generated,
+                               {stage, options.pipeline}});
+        };
+        return of_stage(config_.planned_stage >= 0 ? config_.planned_stage
+                                                   : stage_with_most(options.pipeline, of_stage));
+    }
+
+    template <class OfStage>
+    int stage_with_most(int stages, const OfStage& of_stage) const {
+        int found = 0;
+        std::int64_t most = 0;
+        for (int stage = 0; stages > 1 && stage < stages; ++stage) {
+            const RankMemory memory = of_stage(stage);
+            const std::int64_t bytes = total(memory.parts(memory.training(shapes_), rows_bytes_));
+            if (bytes <= most) continue;
+            most = bytes;
+            found = stage;
+        }
+        return found;
     }
 
     train::Master master() const {
@@ -216,9 +245,11 @@ private:
         const RankMemory keeping = memory_with({});
         const train::BatchShape shape = keeping.training(shapes_).shape;
         const double kept = keeping.multiply_adds(shape);
-        choices.calculated_again = [this, shape, kept](const model::RecomputePlan& recompute) {
+        const train::PipelineStage keeping_stage = keeping.stage();
+        choices.calculated_again = [this, shape, kept,
+                                    keeping_stage](const model::RecomputePlan& recompute) {
             const auto dry = model::make_dry_model(plan_.model, plan_.precision, plan_.device.kind,
-                                                   recompute, {0, tensor_});
+                                                   recompute, {0, tensor_}, keeping_stage);
             return dry->multiply_adds(shape) / kept - 1;
         };
         return choices;
@@ -228,7 +259,8 @@ private:
         const train::OptimizerOptions& optimizer = config_.train.optimizer;
         const bool offloads =
             config_.given.contains("offload") && optimizer.offload == train::Offload::optimizer;
-        return !config_.given.contains("moments") && can_code_moments(optimizer) && !offloads;
+        return !config_.given.contains("moments") && train::ranks_of_place(config_.train) == 1 &&
+               can_code_moments(optimizer) && !offloads;
     }
 
     // Returns what is left to choose from of --offload.
@@ -255,7 +287,9 @@ private:
     std::vector<int> possible_stages() const {
         if (data_ranks_ == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
             return {0};
-        if (config_.train.reducer.lane_order == train::LaneOrder::fixed) return {0, 1};
+        if (config_.train.reducer.lane_order == train::LaneOrder::fixed ||
+            config_.train.pipeline > 1)
+            return {0, 1};
         return master() == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
     }
 

@@ -72,6 +72,7 @@ struct RunPlan {
     std::string command;              // of the training run; empty unless `fitted`
     std::vector<LevelMemory> levels;  // none, ffn, layer and that one; empty: a quick plan
     train::StepTraffic sent;          // by a rank in a step
+    train::PipelineStage pipeline;    // the one that needs the most
     int stage = 0;                    // of --zero
     std::vector<StageMemory> stages;  // empty: one rank, adafactor or a quick plan
     std::int64_t host_bytes = 0;      // extra host memory when the device has its own

@@ -137,16 +137,17 @@ doctor::Request request_of(const RunConfig& config, const comm::RankInfo& rank_i
     if (rank_info.rank != 0) return request;
     try {
         if (request.computes == doctor::Computes::on_cpu) refuse_on_cpu(config);
-        const int tensor = config.train.tensor;
-        if (rank_info.size % tensor != 0)
-            throw Error(ErrorKind::config, "--tensor " + std::to_string(tensor) +
-                                               ": does not divide the " +
-                                               std::to_string(rank_info.size) + " ranks");
-        check_zero_ranks(config.train.zero, rank_info.size / tensor);
+        const int of_place = train::ranks_of_place(config.train);
+        if (rank_info.size % of_place != 0)
+            throw Error(ErrorKind::config,
+                        (config.train.pipeline > 1 ? "--pipeline " : "--tensor ") +
+                            std::to_string(of_place) + ": does not divide the " +
+                            std::to_string(rank_info.size) + " ranks");
+        check_zero_ranks(config.train.zero, rank_info.size / of_place);
         if (begins_a_run(config, request.check_time()))
-            check_lanes(config, rank_info.size / tensor);
+            check_lanes(config, rank_info.size / of_place);
         request.shared.stage = config.train.zero.stage;
-        request.shared.ranks = train::sharing_ranks(config.train.zero, rank_info.size / tensor);
+        request.shared.ranks = train::sharing_ranks(config.train.zero, rank_info.size / of_place);
         add_needs(config, rank_info.size, request);
     } catch (const Error& error) {
         request.problem = error.what();

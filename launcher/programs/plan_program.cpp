@@ -39,7 +39,7 @@ std::optional<RunConfig> parse(const std::vector<std::string>& args) {
     const auto checkpoint = checkpoint_of(*config);
     if (!checkpoint) {
         check_lanes(*config, static_cast<int>(std::max<std::int64_t>(config->world_size, 1) /
-                                              config->train.tensor));
+                                              train::ranks_of_place(config->train)));
         return config;
     }
     StoredOptions stored = stored_options(config->model_file, *checkpoint);

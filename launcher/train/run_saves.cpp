@@ -51,7 +51,7 @@ std::unique_ptr<train::CheckpointSink> make_folder_sink(const SavingRun& run, in
                                                         const train::ModelDescription& description,
                                                         const train::RunRecord& record) {
     const train::SaveOptions options = save_options(run.options);
-    const bool shares = sharing > 1 || run.options.tensor > 1;
+    const bool shares = sharing > 1 || train::ranks_of_place(run.options) > 1;
     const bool copies = shares || options.saving == train::Saving::beside_training;
     auto sink = std::make_unique<train::FolderSink>(
         run.job.rank_info.rank, run.config.model_file, options, run.log,
@@ -60,7 +60,7 @@ std::unique_ptr<train::CheckpointSink> make_folder_sink(const SavingRun& run, in
     connect(*sink, run);
     if (shares) sink->take_by(train::FolderSink::TakenBy::all_ranks);
     sink->take_memory_early([&engine = run.engine] { (void)engine.reserve_copy(); });
-    if (sharing > 1 && run.options.tensor == 1)
+    if (sharing > 1 && train::ranks_of_place(run.options) == 1)
         run.log.info(
             "not every rank can write into the model folder of rank 0: rank 0 gathers the whole "
             "state for each save, in memory that plan does not count");
@@ -83,9 +83,9 @@ train::ModelDescription description_of(const RunConfig& config, const TrainingPl
 std::unique_ptr<train::CheckpointSink> make_saves(const SavingRun& run,
                                                   const train::ModelDescription& description,
                                                   const train::RunRecord& record) {
-    const int sharing =
-        train::sharing_ranks(run.options.zero, run.job.rank_info.size / run.options.tensor);
-    if (sharing > 1 && run.options.tensor == 1 &&
+    const int sharing = train::sharing_ranks(
+        run.options.zero, run.job.rank_info.size / train::ranks_of_place(run.options));
+    if (sharing > 1 && train::ranks_of_place(run.options) == 1 &&
         train::can_all_write(*run.job.communicator, sharing, run.config.model_file))
         return make_piece_sink(run, sharing, description, record);
     return make_folder_sink(run, sharing, description, record);

@@ -13,6 +13,7 @@ constexpr const char* whole_sums = "over all ranks";
 constexpr const char* lane_sums = "in the order of the lanes";
 
 constexpr const char* tensor_ranks = "tensor ranks";
+constexpr const char* stages = "stages";
 
 constexpr int rounds_of_earlier_versions = 10;
 
@@ -32,15 +33,17 @@ std::string gradient_sums(const train::TrainOptions& options, int ranks) {
 }
 
 train::Metadata versions_of(const Job& job, const train::TrainOptions& options) {
-    train::Metadata versions{{"lockstep", version},
-                             {"products", job.device.products()},
-                             {"device", job.device.name()},
-                             {"precision", train::name(job.device.precision)},
-                             {"ranks", std::to_string(job.rank_info.size)},
-                             {sums, gradient_sums(options, job.rank_info.size / options.tensor)},
-                             {dropout_masks, generator_of(kernels::dropout_rounds)},
-                             {"threads", std::to_string(job.device.threads)}};
+    train::Metadata versions{
+        {"lockstep", version},
+        {"products", job.device.products()},
+        {"device", job.device.name()},
+        {"precision", train::name(job.device.precision)},
+        {"ranks", std::to_string(job.rank_info.size)},
+        {sums, gradient_sums(options, job.rank_info.size / train::ranks_of_place(options))},
+        {dropout_masks, generator_of(kernels::dropout_rounds)},
+        {"threads", std::to_string(job.device.threads)}};
     if (options.tensor > 1) versions[tensor_ranks] = std::to_string(options.tensor);
+    if (options.pipeline > 1) versions[stages] = std::to_string(options.pipeline);
     return versions;
 }
 
@@ -50,7 +53,8 @@ std::string differences(train::Metadata then, const train::Metadata& now) {
     then.try_emplace(sums, by_lanes ? lane_sums : whole_sums);
     then.try_emplace(dropout_masks, generator_of(rounds_of_earlier_versions));
     train::Metadata after = now;
-    for (train::Metadata* each : {&then, &after}) each->try_emplace(tensor_ranks, "1");
+    for (train::Metadata* each : {&then, &after})
+        for (const char* name : {tensor_ranks, stages}) each->try_emplace(name, "1");
     std::string text;
     for (const auto& [name, value] : after) {
         const auto found = then.find(name);

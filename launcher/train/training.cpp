@@ -93,7 +93,8 @@ TrainingPlan check_data(const RunConfig& config, LaunchMode mode, const ModelOf&
     if (config.recompute) model::require_layers(*config.recompute, model);
     const int ranks = rank_info_of(config, mode).size;
     check_tensor_ranks(config, model, ranks);
-    check_zero_ranks(config.train.zero, ranks / config.train.tensor);
+    check_pipeline_ranks(config, model, ranks);
+    check_zero_ranks(config.train.zero, ranks / train::ranks_of_place(config.train));
     DataSets validation = validation_sets(config, sets);
     check_shards(validation, "valid", missing);
     require_metric(config, validation);

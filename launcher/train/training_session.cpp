@@ -48,6 +48,19 @@ bool drops(const model::ModelConfig& model) {
     return model.dropout > 0 || model.attention_dropout > 0 || model.relu_dropout > 0;
 }
 
+// Says how long stages wait for the first and the last micro-batches of a step.
+std::string stages_text(int stages, const comm::DataPlace& place, std::int64_t lanes) {
+    const std::int64_t micro_batches = (lanes + place.ranks - 1) / place.ranks;
+    const std::int64_t waits = stages - 1, turns = micro_batches + waits;
+    return std::to_string(stages) + " stages have the layers one after the other, so that " +
+           std::to_string(place.ranks) +
+           (place.ranks == 1 ? " place reads rows" : " places read rows") + "; with " +
+           std::to_string(micro_batches) +
+           (micro_batches == 1 ? " micro-batch" : " micro-batches") + " a stage waits " +
+           std::to_string((100 * waits + turns / 2) / turns) +
+           " % of a step, and with a larger --update-freq less";
+}
+
 }  // namespace
 
 TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& plan, Job& job,
@@ -226,7 +239,8 @@ EvaluatorParts TrainingSession::evaluator_parts() {
                 if (progress_ != nullptr) progress_->move_on();
             },
             {},
-            options_.tensor};
+            options_.tensor,
+            options_.pipeline};
 }
 
 void TrainingSession::announce() const {
@@ -247,6 +261,7 @@ void TrainingSession::announce() const {
         log_.info(std::to_string(options_.tensor) + " ranks compute each layer together, so that " +
                   std::to_string(place_.ranks) +
                   (place_.ranks == 1 ? " place reads rows" : " places read rows"));
+    if (options_.pipeline > 1) log_.info(stages_text(options_.pipeline, place_, options_.lanes));
     if (place_.ranks > options_.lanes)
         log_.info("warning: " + std::to_string(place_.ranks) +
                   " ranks, but the run was started with " + std::to_string(options_.lanes) +
@@ -312,7 +327,8 @@ train::StepTraffic TrainingSession::traffic() const {
     const bool staged = device.gpu && device.settings.backend == comm::GpuBackend::staged;
     const auto dry = model::make_dry_model(
         plan_.model, device.precision, device.gpu ? model::DeviceKind::gpu : model::DeviceKind::cpu,
-        {}, {job_.rank_info.rank % options_.tensor, options_.tensor});
+        {}, {job_.rank_info.rank % options_.tensor, options_.tensor},
+        stage_of(config_, job_.rank_info));
     return plan::traffic_in_step(*dry, options_,
                                  {{place_.rank, place_.ranks},
                                   device.gpu ? device.settings.master : train::Master::kept,
@@ -376,7 +392,7 @@ bool TrainingSession::is_sound() {
     const EvaluatorParts own = evaluator_parts();
     const EvaluatorParts parts{config,           own.model_config, own.model,    own.tokenizer,
                                own.communicator, own.lanes,        own.on_batch, {},
-                               own.tensor};
+                               own.tensor,       own.pipeline};
     const bool held_out = !plan_.validation.sets.empty();
     EvaluatedRows rows;
     rows.split = held_out ? data::format::valid_split : data::format::train_split;

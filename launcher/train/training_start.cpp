@@ -185,8 +185,8 @@ plan::CountedRun counted(const RunConfig& config, const TrainingPlan& plan,
     } else {
         run.seed = config.train.seed;
         run.lanes = shards > 0 ? shards
-                               : rank_info_of(config, mode).size / config.train.tensor *
-                                     config.batch.update_freq;
+                               : rank_info_of(config, mode).size /
+                                     train::ranks_of_place(config.train) * config.batch.update_freq;
     }
     return run;
 }
@@ -209,7 +209,7 @@ TrainingStart start_from(const std::optional<std::string>& checkpoint,
         require_continuable(*continued, config, plan.data, plan.weights);
         take_recorded_rates(*checkpoint, config, plan.model, log);
     } else {
-        check_lanes(config, rank_info_of(config, mode).size / config.train.tensor);
+        check_lanes(config, rank_info_of(config, mode).size / train::ranks_of_place(config.train));
     }
     plan.checkpoint = checkpoint;
     plan.schedule_end =

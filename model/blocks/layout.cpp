@@ -4,13 +4,15 @@
 #include <utility>
 
 #include "model/parameter_rows.hpp"
+#include "model/pipeline_division.hpp"
 
 namespace lockstep::model {
 
-train::ParameterTable parameter_table(const ModelConfig& config, const train::TensorSlice& slice) {
+train::ParameterTable parameter_table(const ModelConfig& config, const train::TensorSlice& slice,
+                                      const train::PipelineStage& stage) {
     validate(config);
     train::ParameterTable table;
-    for (const ParameterRow& row : parameter_rows(config))
+    for (const ParameterRow& row : parameter_rows(config, stage))
         table.add(train::sliced(row.parameter, slice));
     return table;
 }

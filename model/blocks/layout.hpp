@@ -8,13 +8,16 @@
 #include "model/recompute.hpp"
 #include "runtime/train/forward_backward.hpp"
 #include "runtime/train/parameters.hpp"
+#include "runtime/train/pipeline_stage.hpp"
 
 namespace lockstep::model {
 
 // Makes the table of parameter_rows(), whose names are those of checkpoints (docs/model-format.md).
-// Validates the config. Ranks that divide the layers have tables of their own parts.
+// Validates the config. Ranks that divide the layers have tables of their own parts, and those that
+// have some of the layers of these.
 train::ParameterTable parameter_table(const ModelConfig& config,
-                                      const train::TensorSlice& slice = {});
+                                      const train::TensorSlice& slice = {},
+                                      const train::PipelineStage& stage = {});
 
 // Does so of frozen_rows(); the table of a model without adapters is empty.
 train::ParameterTable frozen_table(const ModelConfig& config);

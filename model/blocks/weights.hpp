@@ -13,6 +13,7 @@
 #include "model/lora_modules.hpp"
 #include "model/parameter_rows.hpp"
 #include "model/parts.hpp"
+#include "model/pipeline_division.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
@@ -119,24 +120,28 @@ struct TransformerWeights {
     device::Buffer<float, Space> memory_biases;  // memory of Stack::memory_biases
     // Gradients of frozen vectors, which nobody reads: kernels write them beside what is wanted.
     device::Buffer<float, Space> unread;
+    // The weights of a norm whose output nobody reads: the next stage has the layer's own norm.
+    device::Buffer<T, Space> ones;
 };
 
 // Returns the elements of TransformerWeights::unread.
-inline std::int64_t unread_elements(const ModelConfig& config) {
+inline std::int64_t unread_elements(const ModelConfig& config,
+                                    const train::PipelineStage& stage = {}) {
+    if (ends_with_sum(config, stage)) return config.embedding_size;
     if (config.lora.rank == 0) return 0;
     const bool sums_hidden = config.parts.gate == Has::no;
     return std::max({config.embedding_size, widths(config).head_dim,
                      sums_hidden ? config.ffn_size : std::int64_t{0}});
 }
 
-// `table` must be parameter_table(config), and `frozen` a store of frozen_table(config) if the
-// model has adapters. The stores must outlive the weights.
+// `table` must be parameter_table(config) of the slice and the stage, and `frozen` a store of
+// frozen_table(config) if the model has adapters. The stores must outlive the weights.
 template <class T, class Ctx>
 TransformerWeights<T, typename Ctx::Space> bind_weights(
     Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
     const train::ParameterStore<typename Ctx::Space>& store,
     const train::ParameterStore<typename Ctx::Space>* frozen = nullptr,
-    const train::TensorSlice& slice = {});
+    const train::TensorSlice& slice = {}, const train::PipelineStage& stage = {});
 
 // Returns ParlAI's create_position_codes, row-major [n_positions, d]: column j of row p is sin (j
 // even) or cos (j odd) of p / 10000^(2 (j / 2) / d).
@@ -147,13 +152,14 @@ class Binder {
 public:
     Binder(const ModelConfig& config, const train::ParameterTable& table,
            const train::ParameterStore<Space>& store, const train::ParameterStore<Space>* frozen,
-           View<float, Space> unread, const train::TensorSlice& slice)
+           View<float, Space> unread, const train::TensorSlice& slice,
+           const train::PipelineStage& stage)
         : config_(config), slice_(slice), unread_(unread) {
         require(store.table().flat_size() == table.flat_size(),
                 "the store was built with another table");
         require((frozen != nullptr) == (config.lora.rank > 0),
                 "a model has a frozen base if it has adapters");
-        index(parameter_rows(config), table, store, Trained::yes);
+        index(parameter_rows(config, stage), table, store, Trained::yes);
         if (frozen != nullptr) index(frozen_rows(config), frozen->table(), *frozen, Trained::no);
     }
 
@@ -169,7 +175,9 @@ public:
         return {bound.store->gradient(p.offset, p.count).data(), p.shape[0], p.shape[1]};
     }
 
-    Stack<T, Space> stack(StackKind kind, std::int64_t layers,
+    bool has(const ParameterPlace& place) const { return index_.contains(place); }
+
+    Stack<T, Space> stack(StackKind kind, const LayerRange& layers,
                           const TransformerWeights<T, Space>& owner) const {
         const auto in_stack = [kind](Role role) {
             return ParameterPlace{role, Values::weight, kind};
@@ -192,7 +200,7 @@ public:
         if (has(in_stack(Role::embedding_norm)))
             stack.embedding_norm = norm(in_stack(Role::embedding_norm));
         if (has(in_stack(Role::first_norm))) stack.first_norm = norm(in_stack(Role::first_norm));
-        for (std::int64_t i = 0; i < layers; ++i) {
+        for (std::int64_t i = layers.first; i < layers.end; ++i) {
             stack.layers.push_back(layer(kind, i));
             stack.layers.back().self_attention.frequencies = owner.frequencies.view();
         }
@@ -316,7 +324,6 @@ private:
         }
     }
 
-    bool has(const ParameterPlace& place) const { return index_.contains(place); }
     const Bound& at(const ParameterPlace& place) const { return index_.at(place); }
     const train::Parameter& parameter(const ParameterPlace& place) const {
         return *at(place).parameter;
@@ -362,16 +369,46 @@ device::Buffer<T, typename Ctx::Space> class_bias_buffer(Ctx& ctx, const ModelCo
     return constant_buffer<T>(ctx, bias);
 }
 
+// Binds the table and the head, of which a stage may lack one or both.
+template <class T, class Space>
+void bind_ends(const ModelConfig& config, const Binder<T, Space>& bind,
+               TransformerWeights<T, Space>& weights) {
+    const ParameterPlace table{Role::embeddings};
+    const ParameterPlace head{config.parts.own_head == Has::yes ? Role::head : Role::embeddings};
+    if (bind.has(table)) {
+        weights.embeddings = bind.matrix(table);
+        weights.d_embeddings = bind.d_matrix(table);
+    }
+    if (!bind.has(head)) return;
+    weights.head = bind.matrix(head);
+    weights.d_head = bind.d_matrix(head);
+}
+
+template <class T, class Ctx>
+void end_with_sum(Ctx& ctx, const ModelConfig& config,
+                  TransformerWeights<T, typename Ctx::Space>& weights) {
+    const auto d = static_cast<std::size_t>(config.embedding_size);
+    weights.ones = constant_buffer<T>(ctx, std::vector<float>(d, 1.0f));
+    const auto unread = weights.unread.view();
+    const bool has_beta = config.parts.norm == kernels::NormKind::layer;
+    auto& norm = weights.decoder.layers.back().after_ffn;
+    norm = {weights.ones.view(), {}, unread, {}};
+    if (!has_beta) return;
+    norm.beta = weights.zero_row.view();
+    norm.dbeta = unread;
+}
+
 template <class T, class Ctx>
 TransformerWeights<T, typename Ctx::Space> bind_weights(
     Ctx& ctx, const ModelConfig& config, const train::ParameterTable& table,
     const train::ParameterStore<typename Ctx::Space>& store,
-    const train::ParameterStore<typename Ctx::Space>* frozen, const train::TensorSlice& slice) {
+    const train::ParameterStore<typename Ctx::Space>* frozen, const train::TensorSlice& slice,
+    const train::PipelineStage& stage) {
     using Space = typename Ctx::Space;
     TransformerWeights<T, Space> weights;
     weights.unread =
-        device::Buffer<float, Space>(static_cast<std::size_t>(unread_elements(config)));
-    const Binder<T, Space> bind(config, table, store, frozen, weights.unread.view(), slice);
+        device::Buffer<float, Space>(static_cast<std::size_t>(unread_elements(config, stage)));
+    const Binder<T, Space> bind(config, table, store, frozen, weights.unread.view(), slice, stage);
     weights.sinusoidal = sinusoidal_buffer<T>(ctx, config);
     weights.class_bias = class_bias_buffer<T>(ctx, config);
     weights.frequencies = frequencies_buffer(ctx, config);
@@ -379,15 +416,12 @@ TransformerWeights<T, typename Ctx::Space> bind_weights(
     if (has_encoder(config) && (Ctx::lends_gradients || store.gradient_placement().has_slots()))
         weights.memory_biases = device::Buffer<float, Space>(
             static_cast<std::size_t>(config.decoder_layers * widths(config, slice).key_value()));
-    weights.embeddings = bind.matrix({Role::embeddings});
-    weights.d_embeddings = bind.d_matrix({Role::embeddings});
-    const ParameterPlace head{config.parts.own_head == Has::yes ? Role::head : Role::embeddings};
-    weights.head = bind.matrix(head);
-    weights.d_head = bind.d_matrix(head);
-    weights.decoder = bind.stack(StackKind::decoder, config.decoder_layers, weights);
-    if (has_encoder(config)) {
-        weights.encoder = bind.stack(StackKind::encoder, config.encoder_layers, weights);
-    }
+    bind_ends(config, bind, weights);
+    const LayerRange decoder = layers_of(config, stage);
+    weights.decoder = bind.stack(StackKind::decoder, decoder, weights);
+    if (ends_with_sum(config, stage)) end_with_sum(ctx, config, weights);
+    if (has_encoder(config))
+        weights.encoder = bind.stack(StackKind::encoder, {0, config.encoder_layers}, weights);
     return weights;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/architectures.hpp"
+#include "model/blocks/stage_model.hpp"
 #include "model/blocks/transformer.hpp"
 #include "model/devices/gpu_heads.hpp"
 #include "model/devices/model_store.hpp"
@@ -52,22 +53,30 @@ public:
     using Ctx = device::DryContext<Like>;
 
     DryModelLike(const ModelConfig& config, train::Precision precision, const RecomputePlan& plan,
-                 const train::TensorSlice& slice)
+                 const train::TensorSlice& slice, const train::PipelineStage& stage)
         : config_(config),
           plan_(plan),
           tensor_{slice, nullptr},
-          store_(parameter_table(config, slice), precision),
+          stage_(stage),
+          store_(parameter_table(config, slice, stage), precision),
           frozen_(make_frozen_store<device::DrySpace>(frozen_table(config), precision)) {}
 
-    std::size_t training_bytes(const train::BatchShape& shape, kernels::Into into) override {
+    std::size_t training_bytes(const train::BatchShape& shape, kernels::Into into,
+                               std::int64_t micro_batches) override {
+        if (!stage_.is_whole())
+            return trained_stage(shape, micro_batches).model->peak_activation_bytes();
         return trained(shape, into)->peak_activation_bytes();
     }
     double multiply_adds(const train::BatchShape& shape) override {
         ctx_.multiply_adds = 0;
-        (void)trained(shape, kernels::Into::overwrite);
+        if (!stage_.is_whole())
+            (void)trained_stage(shape, 1);
+        else
+            (void)trained(shape, kernels::Into::overwrite);
         return ctx_.multiply_adds;
     }
     std::size_t evaluation_bytes(const train::BatchShape& shape) override {
+        if (!stage_.is_whole()) return evaluation_bytes_of_stage(shape);
         const auto model = make_model<Ctx>(config_, store_, ctx_, plan_, frozen_.get(), &tensor_);
         std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
         model->evaluate(batch_of(shape), losses.data());
@@ -84,12 +93,12 @@ public:
                 launched_length<Ctx>(shape.longest_target)};
     }
     std::size_t constant_bytes() const override {
-        std::int64_t elements = 0;
+        std::int64_t elements = ends_with_sum(config_, stage_) ? config_.embedding_size : 0;
         if (config_.positions == Positions::sinusoidal)
             elements += config_.n_positions * config_.embedding_size;
         if (config_.excluded_token >= 0) elements += config_.vocabulary;
-        const std::size_t floats =
-            rotary_frequencies(config_).size() + static_cast<std::size_t>(unread_elements(config_));
+        const std::size_t floats = rotary_frequencies(config_).size() +
+                                   static_cast<std::size_t>(unread_elements(config_, stage_));
         return floats * sizeof(float) + static_cast<std::size_t>(elements) *
                                             (store_.precision() == train::Precision::fp32 ? 4 : 2);
     }
@@ -122,16 +131,18 @@ public:
     train::DryStep step(const train::TrainOptions& options, train::Master master,
                         const train::DryRank& place) override {
         const int sharing = train::sharing_ranks(options.zero, place.ranks);
-        const auto store =
-            make_store<device::DrySpace>(config_, store_.precision(), master,
-                                         {place.ranks, sharing, place.rank % sharing,
-                                          options.reducer, options.zero.stage, tensor_.slice});
+        const auto store = make_store<device::DrySpace>(
+            config_, store_.precision(), master,
+            {place.ranks, sharing, place.rank % sharing, options.reducer, options.zero.stage,
+             tensor_.slice, stage_});
+        if (!stage_.is_whole()) return step_of_stage(options, place, store);
         const auto model = make_model<Ctx>(config_, store, ctx_, plan_, frozen_.get(), &tensor_);
         return train::dry_step(ctx_, options, place, *model, store,
                                smallest_batch(config_, tensor_.slice.size),
                                {parameter_table(config_), tensor_.slice});
     }
     std::int64_t row_bytes(const train::BatchShape& shape) override {
+        if (!stage_.is_whole()) return trained_stage(shape, 1).sent_bytes;
         comm::Tape tape;
         comm::TapedCollectives<device::DrySpace> ranks(
             tape, {comm::TapedGroup::tensor, tensor_.slice.rank, tensor_.slice.size});
@@ -156,6 +167,46 @@ private:
         return model;
     }
 
+    struct TrainedStage {
+        std::unique_ptr<train::StagePasses<device::DrySpace>> model;
+        std::int64_t sent_bytes = 0;
+    };
+
+    // Keeps as many micro-batches as the stage does in a step.
+    TrainedStage trained_stage(const train::BatchShape& shape, std::int64_t micro_batches) {
+        const train::Batch batch = batch_of(shape);
+        TrainedStage made{make_stage<Ctx>(config_, store_, ctx_, plan_, stage_)};
+        const kernels::StepState state;
+        const auto kept =
+            static_cast<std::size_t>(std::max<std::int64_t>(1, stage_.in_flight(micro_batches)));
+        const auto count = [&made](const comm::Range<device::DrySpace>& rows) {
+            made.sent_bytes += static_cast<std::int64_t>(rows.bytes());
+        };
+        (void)made.model->arriving(batch);
+        for (std::size_t slot = 0; slot < kept; ++slot)
+            count(made.model->forward(slot, batch, &state));
+        for (std::size_t slot = 0; slot < kept; ++slot)
+            count(made.model->backward(slot, &state, nullptr, kernels::Into::overwrite));
+        return made;
+    }
+    std::size_t evaluation_bytes_of_stage(const train::BatchShape& shape) {
+        const train::Batch batch = batch_of(shape);
+        const auto model = make_stage<Ctx>(config_, store_, ctx_, plan_, stage_);
+        std::vector<kernels::LossSums> losses(static_cast<std::size_t>(shape.target_total));
+        (void)model->arriving(batch);
+        (void)model->evaluate_rows(batch, losses.data());
+        return model->peak_activation_bytes();
+    }
+    train::DryStep step_of_stage(const train::TrainOptions& options, const train::DryRank& place,
+                                 const train::ParameterStore<device::DrySpace>& store) {
+        const auto model = make_stage<Ctx>(config_, store, ctx_, plan_, stage_);
+        const bool tied = config_.parts.own_head == Has::no;
+        return train::dry_step(ctx_, options, place, *model, store, smallest_batch(config_, 1),
+                               {.stage = stage_,
+                                .passes = model.get(),
+                                .table = tied ? parameter_table(config_).all().back().name : ""});
+    }
+
     using BackwardShape = kernels::cuda::BackwardShape;
 
     // Returns the shapes of the encoder's attention, of the decoder's, and of the decoder's over
@@ -170,6 +221,7 @@ private:
     const ModelConfig config_;
     const RecomputePlan plan_;
     TensorRanks<device::DrySpace> tensor_;
+    const train::PipelineStage stage_;
     Ctx ctx_;
     const train::ParameterStore<device::DrySpace> store_;
     const std::unique_ptr<const train::ParameterStore<device::DrySpace>> frozen_;
@@ -179,11 +231,14 @@ private:
 
 std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
                                          DeviceKind device, const RecomputePlan& plan,
-                                         const train::TensorSlice& slice) {
+                                         const train::TensorSlice& slice,
+                                         const train::PipelineStage& stage) {
     if (device == DeviceKind::cpu)
-        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision, plan, slice);
+        return std::make_unique<DryModelLike<device::CpuTraits>>(config, precision, plan, slice,
+                                                                 stage);
     require_gpu_heads(config);
-    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision, plan, slice);
+    return std::make_unique<DryModelLike<device::CudaTraits>>(config, precision, plan, slice,
+                                                              stage);
 }
 
 }  // namespace lockstep::model

@@ -27,9 +27,11 @@ public:
 
     // Returns the peak size of activations and their gradients over forward and backward of a
     // micro-batch, without those that lie in the memory of gradients. On a CPU some lie there if
-    // `into` is overwrite. Give Into::add for gradients in slots, where no activations lie.
+    // `into` is overwrite. Give Into::add for gradients in slots, where no activations lie. A stage
+    // of a pipeline keeps some of a step's `micro_batches` at once.
     virtual std::size_t training_bytes(const train::BatchShape& shape,
-                                       kernels::Into into = kernels::Into::overwrite) = 0;
+                                       kernels::Into into = kernels::Into::overwrite,
+                                       std::int64_t micro_batches = 1) = 0;
     // Returns the multiplications of the linear layers' products in training on a micro-batch, with
     // what backward calculates again.
     virtual double multiply_adds(const train::BatchShape& shape) = 0;
@@ -54,14 +56,15 @@ public:
     virtual train::DryStep step(const train::TrainOptions& options, train::Master master,
                                 const train::DryRank& place) = 0;
     // Returns the bytes that the rank sends to the other tensor ranks in training on a micro-batch,
-    // every collective around a ring.
+    // every collective around a ring, or to the stages beside it.
     virtual std::int64_t row_bytes(const train::BatchShape& shape) = 0;
 };
 
 // Throws kind config if the device cannot compute the model. A rank that divides the layers with
-// others has a slice.
+// others has a slice, and one that has some of them a stage.
 std::unique_ptr<DryModel> make_dry_model(const ModelConfig& config, train::Precision precision,
                                          DeviceKind device, const RecomputePlan& plan = {},
-                                         const train::TensorSlice& slice = {});
+                                         const train::TensorSlice& slice = {},
+                                         const train::PipelineStage& stage = {});
 
 }  // namespace lockstep::model

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/blocks/stage_model.hpp"
 #include "model/blocks/transformer.hpp"
 #include "model/decoding/transformer_decoder.hpp"
 #include "model/devices/model.hpp"
@@ -16,6 +17,7 @@
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/step/device_engine.hpp"
+#include "runtime/train/step/stage_engine.hpp"
 #include "runtime/train/step/tensor_engine.hpp"
 
 namespace lockstep::model {
@@ -38,12 +40,19 @@ public:
           connect_(std::move(connect)),
           rank_in_replica_(share.rank),
           tensor_{share.tensor, nullptr},
+          stage_(share.pipeline),
           table_(parameter_table(config)),
+          stage_tables_(tables_of_stages(config, share.pipeline)),
           store_(make_store<Space>(config, precision, master, share)),
           frozen_table_(frozen_table(config)),
           frozen_(make_frozen_store<Space>(frozen_table_, precision)),
           weights_(*context_, store_),
-          model_(make_model<Ctx>(config, store_, *context_, plan, frozen_.get(), &tensor_)) {}
+          passes_(make_passes(plan)),
+          whole_model_(
+              passes_ ? nullptr
+                      : make_model<Ctx>(config, store_, *context_, plan, frozen_.get(), &tensor_)),
+          model_(passes_ ? static_cast<train::ForwardBackward*>(passes_.get())
+                         : whole_model_.get()) {}
 
     const train::ParameterTable& parameters() const noexcept override {
         return divides() ? table_ : store_.table();
@@ -108,7 +117,10 @@ public:
             context_->synchronize();  // gathers of weights may be under way
             losses_ = device::Buffer<kernels::LossSums, Space>(tokens);
         }
-        model_->evaluate(batch, losses_.view().data(), weights);
+        if (passes_)
+            evaluate_in_stages(batch, losses_.view().data());
+        else
+            model_->evaluate(batch, losses_.view().data(), weights);
         std::vector<kernels::LossSums> each(tokens);
         const View<const kernels::LossSums, Space> losses = losses_.view();
         device::copy(*context_, losses.subview(0, tokens), view_of(each));
@@ -126,6 +138,7 @@ public:
     }
     void gather_for_decoder() override {
         if (!whole_) return;
+        if (passes_) return gather_from_stages();
         if (divides()) return gather_from_tensor_ranks();
         train::WeightSource& weights = engine().weights();
         const auto& segments = store_.weight_placement().segments();
@@ -143,6 +156,7 @@ public:
     std::unique_ptr<train::Engine> make_engine(const train::TrainOptions& options,
                                                comm::Communicator& communicator, Trace& trace,
                                                comm::RankProgress* progress) override {
+        if (passes_) return make_staged_engine(options, communicator, trace, progress);
         if (divides()) return make_divided_engine(options, communicator, trace, progress);
         Collectives& among = collectives(communicator, progress);
         auto engine = std::make_unique<train::DeviceEngine<Ctx>>(
@@ -166,9 +180,25 @@ private:
     }
     // Tells whether ranks share the weights that compute.
     bool shares() const noexcept { return store_.weight_placement().has_slots(); }
-    bool divides() const noexcept { return !tensor_.slice.is_whole(); }
+    // Tells whether this rank has a part of the model alone.
+    bool divides() const noexcept { return !tensor_.slice.is_whole() || !stage_.is_whole(); }
+    static std::vector<train::ParameterTable> tables_of_stages(const ModelConfig& config,
+                                                               const train::PipelineStage& own) {
+        std::vector<train::ParameterTable> tables;
+        for (int stage = 0; !own.is_whole() && stage < own.stages; ++stage)
+            tables.push_back(parameter_table(config, {}, {stage, own.stages}));
+        return tables;
+    }
+    std::unique_ptr<train::StagePasses<Space>> make_passes(const RecomputePlan& plan) {
+        if (stage_.is_whole()) return nullptr;
+        if constexpr (std::is_same_v<Space, HostSpace>)
+            return make_stage<Ctx>(config_, store_, *context_, plan, stage_);
+        else
+            throw Error(ErrorKind::config,
+                        "--pipeline: only CPUs have stages; give --device cpu or --pipeline 1");
+    }
     train::Engine& whole_engine() const {
-        require(whole_engine_ != nullptr, "tensor ranks get their weights by an engine");
+        require(whole_engine_ != nullptr, "ranks with a part get their weights by an engine");
         return *whole_engine_;
     }
     // Lets rank 0, which alone has whole weights, write them.
@@ -209,6 +239,84 @@ private:
             whole_engine_ = whole.get();
             return whole;
         }
+    }
+    std::unique_ptr<train::Engine> make_staged_engine(const train::TrainOptions& options,
+                                                      comm::Communicator& communicator,
+                                                      Trace& trace, comm::RankProgress* progress) {
+        if constexpr (!std::is_same_v<Space, HostSpace>) {
+            return nullptr;
+        } else {
+            const int of_stage = communicator.size() / stage_.stages;
+            data_ranks_ = communicator.split(communicator.rank() / of_stage);
+            stage_ranks_ = communicator.split(communicator.rank() % of_stage);
+            train::StageGroup<Space> group{stage_, stage_ranks_.get(), nullptr,
+                                           table_.all().back().name};
+            if (config_.parts.own_head == Has::no) {
+                const bool end = stage_.is_first() || stage_.is_last();
+                ends_ = stage_ranks_->split(end ? 0 : stage_.number);
+                if (end) group.ends = ends_.get();
+            }
+            auto engine = std::make_unique<train::DeviceEngine<Ctx>>(
+                options, train::EngineParts<Ctx>{*context_,
+                                                 *data_ranks_,
+                                                 *data_ranks_,
+                                                 trace,
+                                                 *model_,
+                                                 store_,
+                                                 progress,
+                                                 {},
+                                                 group,
+                                                 passes_.get(),
+                                                 stage_ranks_.get()});
+            engine_ = engine.get();
+            auto whole = std::make_unique<train::StageEngine>(
+                std::move(engine),
+                train::StageEngine::Parts{
+                    table_, stage_tables_, stage_, *stage_ranks_,
+                    comm::data_place(communicator.rank(), communicator.size(), 1, stage_.stages)});
+            whole_engine_ = whole.get();
+            return whole;
+        }
+    }
+    // Rows go through the stages one batch after the other, and all of them get the losses.
+    void evaluate_in_stages([[maybe_unused]] const train::Batch& batch,
+                            [[maybe_unused]] kernels::LossSums* losses) {
+        if constexpr (std::is_same_v<Space, HostSpace>) {
+            comm::Communicator& stages = *stage_ranks_;
+            if (!stage_.is_first())
+                stages.finish(stages.recv(passes_->arriving(batch), stage_.number - 1, "rows"));
+            const auto rows = passes_->evaluate_rows(batch, losses);
+            if (!stage_.is_last()) stages.finish(stages.send(rows, stage_.number + 1, "rows"));
+            const auto tokens = static_cast<std::size_t>(batch.target.total());
+            stages.finish(
+                stages.broadcast({losses, tokens * sizeof(kernels::LossSums), Dtype::byte},
+                                 stage_.stages - 1, "losses"));
+        }
+    }
+    // Gathers whole weights for replies.
+    void gather_from_stages() {
+        if constexpr (std::is_same_v<Space, HostSpace>) {
+            engine().finish_weights();
+            train::with_element(typename Ctx::Elements{}, store_.precision(), [&]<class T>() {
+                for (int stage = 0; stage < stage_.stages; ++stage)
+                    for (const train::Parameter& part :
+                         stage_tables_[static_cast<std::size_t>(stage)].all())
+                        gather_stage_parameter<T>(stage, part.name);
+            });
+        }
+    }
+    template <class T>
+    void gather_stage_parameter(int stage, const std::string& name) {
+        const train::Parameter& to = *whole_->table().find(name);
+        const View<T, Space> values = whole_->template compute<T>(to.offset, to.count);
+        if (stage == stage_.number) {
+            const train::Parameter& from = *store_.table().find(name);
+            const View<const T, Space> own = store_.template compute<T>(from.offset, from.count);
+            device::copy(*context_, own, values);
+        }
+        stage_ranks_->broadcast({values.data(), values.size(), dtype_of<T>}, stage,
+                                "weights for replies");
+        stage_ranks_->finish();
     }
     // Gathers whole weights for replies.
     void gather_from_tensor_ranks() {
@@ -265,13 +373,18 @@ private:
     const Connect connect_;
     const int rank_in_replica_;
     TensorRanks<Space> tensor_;
-    const train::ParameterTable table_;  // of whole parameters, without padding
+    const train::PipelineStage stage_;
+    const train::ParameterTable table_;                      // of whole parameters, without padding
+    const std::vector<train::ParameterTable> stage_tables_;  // empty: one stage
     std::unique_ptr<comm::Communicator> data_ranks_, tensor_ranks_;  // null: no tensor ranks
+    std::unique_ptr<comm::Communicator> stage_ranks_, ends_;         // null: one stage
     const train::ParameterStore<Space> store_;
     const train::ParameterTable frozen_table_;
     const std::unique_ptr<const train::ParameterStore<Space>> frozen_;  // null: no adapters
     train::HostWeights<Ctx> weights_;
-    const std::unique_ptr<train::ForwardBackward> model_;
+    const std::unique_ptr<train::StagePasses<Space>> passes_;  // null: one stage
+    const std::unique_ptr<train::ForwardBackward> whole_model_;
+    train::ForwardBackward* const model_;                // one of the two
     device::Buffer<kernels::LossSums, Space> losses_;    // losses of each token
     std::optional<train::ParameterStore<Space>> whole_;  // for the decoder, if ranks share weights
     std::unique_ptr<IncrementalDecoder> decoder_;

@@ -16,7 +16,7 @@ namespace lockstep::model {
 template <class Space>
 train::ParameterStore<Space> make_store(const ModelConfig& config, train::Precision precision,
                                         train::Master master, const train::ReplicaShare& share) {
-    train::ParameterTable table = parameter_table(config, share.tensor);
+    train::ParameterTable table = parameter_table(config, share.tensor, share.pipeline);
     if (share.world > 1) table.pad_for(share.world);
     table.share_among(share.ranks, share.stage);
     return {table,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -124,11 +125,22 @@ public:
     virtual Activity activity() const { return {}; }
 };
 
+// Memory that goes to another rank, or that comes from it.
+struct Message {
+    HostRange range;
+    int rank;
+};
+
 // Lets ranks act together on host memory and send messages to each other.
 class Communicator : public Collectives<HostSpace> {
 public:
     virtual Ticket send(HostRange range, int to, std::string label) = 0;
     virtual Ticket recv(HostRange range, int from, std::string label) = 0;
+    // Sends and receives at once, so that ranks which exchange messages with each other, or around
+    // a circle, do not wait for ever. Either may be missing, and the two may concern two ranks.
+    // send() and recv() of the other ranks answer it, too.
+    virtual Ticket exchange(std::optional<Message> sent, std::optional<Message> received,
+                            std::string label) = 0;
     virtual Ticket barrier(std::string label) = 0;
 
     // Queues work of this rank alone between its operations. An exception from it fails the

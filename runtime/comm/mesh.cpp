@@ -14,11 +14,14 @@ Coordinates coordinates(const MeshShape& shape, int rank) {
             rank / (shape.tensor * shape.data_ranks())};
 }
 
-DataPlace data_place(int rank, int ranks, int tensor) {
-    require(tensor > 0 && ranks % tensor == 0, "tensor ranks do not divide the ranks");
-    const MeshShape shape{.replica = ranks / tensor, .tensor = tensor};
+DataPlace data_place(int rank, int ranks, int tensor, int pipeline) {
+    require(tensor > 0 && pipeline > 0 && ranks % (tensor * pipeline) == 0,
+            "tensor ranks and stages do not divide the ranks");
+    const MeshShape shape{
+        .replica = ranks / (tensor * pipeline), .tensor = tensor, .pipeline = pipeline};
     const Coordinates here = coordinates(shape, rank);
-    return {here.data, shape.replica, here.tensor == 0 ? RowCounts::own : RowCounts::of_another};
+    const bool counts = here.tensor == 0 && here.pipeline == 0;
+    return {here.data, shape.replica, counts ? RowCounts::own : RowCounts::of_another};
 }
 
 std::string shard_ranks(const MeshShape& shape, const Coordinates& here) {

@@ -12,7 +12,7 @@ namespace lockstep::comm {
 // Cuts the ranks into replicas of a model, each of which is held by `shard` ranks together, and
 // each of those into `tensor` ranks that compute every layer together. Rank numbers count the
 // tensor ranks first, then the shards of a replica, so that neighbours, as a rule those of one
-// host, send each other the most. `pipeline` stages, of which there is only one now, are the
+// host, send each other the most. `pipeline` stages, each of which has some of the layers, are the
 // outermost.
 struct MeshShape {
     int replica = 1;
@@ -44,11 +44,11 @@ struct DataPlace {
     int rank = 0, ranks = 1;  // among the places that read rows of their own
     RowCounts counts = RowCounts::own;
 };
-// `tensor` divides `ranks`.
-DataPlace data_place(int rank, int ranks, int tensor);
+// `tensor` times `pipeline` divides `ranks`.
+DataPlace data_place(int rank, int ranks, int tensor, int pipeline = 1);
 
 // Returns the shape. Refuses (kind config) one that has not exactly `ranks` ranks, and one with
-// tensor ranks: their groups are made apart (model/devices/model_inl.hpp).
+// tensor ranks or stages: their groups are made apart (model/devices/model_inl.hpp).
 MeshShape checked(const MeshShape& shape, int ranks);
 
 // Name the ranks that hold one replica together, and those that hold the same part of each:

@@ -10,7 +10,7 @@
 namespace lockstep::comm {
 
 // Tells among which ranks of a mesh an operation runs (mesh.hpp).
-enum class TapedGroup { world, shard, replica, tensor };
+enum class TapedGroup { world, shard, replica, tensor, pipeline };
 
 enum class TapedCall { all_reduce, reduce_scatter, all_gather, broadcast, send, wait };
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,6 +107,11 @@ public:
         return note(TapedCall::send, range.bytes(), std::move(label));
     }
     Ticket recv(HostRange, int, std::string) override { return {}; }
+    Ticket exchange(std::optional<Message> sent, std::optional<Message>,
+                    std::string label) override {
+        if (!sent) return {};
+        return send(sent->range, sent->rank, std::move(label));
+    }
     Ticket barrier(std::string) override { return {}; }
     Ticket run(std::function<void()>, std::string) override { return {}; }
     std::unique_ptr<Communicator> split(int) override {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "runtime/comm/communicator.hpp"
 
@@ -23,6 +24,7 @@ public:
     virtual void broadcast(HostRange range, int root) = 0;
     virtual void send(HostRange range, int to) = 0;
     virtual void recv(HostRange range, int from) = 0;
+    virtual void exchange(std::optional<Message> sent, std::optional<Message> received) = 0;
     virtual void barrier() = 0;
     virtual std::unique_ptr<Transport> split(int colour) = 0;
 

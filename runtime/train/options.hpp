@@ -8,6 +8,7 @@
 #include "runtime/core/dtype.hpp"
 #include "runtime/kernels/loss_scale.hpp"
 #include "runtime/train/parameters.hpp"
+#include "runtime/train/pipeline_stage.hpp"
 #include "runtime/train/tensor_slice.hpp"
 
 namespace lockstep::train {
@@ -135,6 +136,7 @@ struct ReplicaShare {
     ReducerOptions buckets = {};
     int stage = 1;  // what they share if there are several, see ZeroOptions
     TensorSlice tensor = {};
+    PipelineStage pipeline = {};
     Gradients gradients = Gradients::kept;  // none: the model is only evaluated
 };
 
@@ -146,7 +148,8 @@ struct TrainOptions {
     ValidationOptions validation;
     ReducerOptions reducer;
     ZeroOptions zero;
-    int tensor = 1;  // ranks that compute each layer together
+    int tensor = 1;    // ranks that compute each layer together
+    int pipeline = 1;  // stages, each of which has some of the layers
     std::int64_t log_every_n_steps = 50;
     double log_every_n_secs = -1;
     double save_every_n_secs = 1'800;
@@ -163,6 +166,11 @@ struct TrainOptions {
 
 inline Saving saving_of(const TrainOptions& options) noexcept {
     return options.async_save ? Saving::beside_training : Saving::training_waits;
+}
+
+// Returns how many ranks have a model's parts together, and read the same rows.
+inline int ranks_of_place(const TrainOptions& options) noexcept {
+    return options.tensor * options.pipeline;
 }
 
 // Tells whether a run saves checkpoints before its end.

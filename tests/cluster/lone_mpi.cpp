@@ -6,7 +6,7 @@
 
 using namespace lockstep::comm;
 
-extern "C" Transport* lockstep_connect_mpi_4(const MpiOptions*, int* local_size) {
+extern "C" Transport* lockstep_connect_mpi_5(const MpiOptions*, int* local_size) {
     *local_size = 1;
     return new lockstep::tests::IdleTransport(1);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "runtime/comm/transport.hpp"
 
@@ -20,6 +21,7 @@ public:
     void broadcast(comm::HostRange, int) override {}
     void send(comm::HostRange, int) override {}
     void recv(comm::HostRange, int) override {}
+    void exchange(std::optional<comm::Message>, std::optional<comm::Message>) override {}
     void barrier() override {}
     std::unique_ptr<comm::Transport> split(int) override {
         return std::make_unique<IdleTransport>(size_);

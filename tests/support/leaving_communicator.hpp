@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -54,6 +55,11 @@ public:
     comm::Ticket recv(comm::HostRange range, int from, std::string label) override {
         count();
         return below_.recv(range, from, std::move(label));
+    }
+    comm::Ticket exchange(std::optional<comm::Message> sent, std::optional<comm::Message> received,
+                          std::string label) override {
+        count();
+        return below_.exchange(sent, received, std::move(label));
     }
     comm::Ticket barrier(std::string label) override {
         count();

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -95,6 +96,10 @@ public:
     void broadcast(comm::HostRange range, int root) override { below_->broadcast(range, root); }
     void send(comm::HostRange range, int to) override { below_->send(range, to); }
     void recv(comm::HostRange range, int from) override { below_->recv(range, from); }
+    void exchange(std::optional<comm::Message> sent,
+                  std::optional<comm::Message> received) override {
+        below_->exchange(sent, received);
+    }
     void barrier() override { below_->barrier(); }
     std::unique_ptr<comm::Transport> split(int colour) override {
         return std::make_unique<MeetingTransport>(below_->split(colour), before_, after_);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,11 @@ public:
     }
     comm::Ticket recv(comm::HostRange range, int from, std::string label) override {
         return below_.recv(range, from, std::move(label));
+    }
+    comm::Ticket exchange(std::optional<comm::Message> sent, std::optional<comm::Message> received,
+                          std::string label) override {
+        if (sent) note(comm::TapedCall::send, sent->range, label);
+        return noted(label, below_.exchange(sent, received, label));
     }
     comm::Ticket barrier(std::string label) override { return below_.barrier(std::move(label)); }
     comm::Ticket run(std::function<void()> work, std::string label) override {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -46,6 +47,11 @@ public:
         below_->send(range, to);
     }
     void recv(comm::HostRange range, int from) override { below_->recv(range, from); }
+    void exchange(std::optional<comm::Message> sent,
+                  std::optional<comm::Message> received) override {
+        if (sent) delay(sent->range.bytes());
+        below_->exchange(sent, received);
+    }
     void barrier() override {
         delay(0);
         below_->barrier();

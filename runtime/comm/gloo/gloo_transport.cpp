@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -93,6 +94,24 @@ public:
         GlooBuffer buffer(links_, range);
         buffer.start_recv(from, slot(Kind::message, 0), 0, range.bytes());
         buffer.wait_recv();
+    }
+    void exchange(std::optional<Message> sent, std::optional<Message> received) override {
+        std::vector<int> peers;
+        if (sent) peers.push_back(sent->rank);
+        if (received) peers.push_back(received->rank);
+        std::ranges::sort(peers);
+        links_.connect(peers);
+        std::optional<GlooBuffer> from, to;
+        if (received) {
+            to.emplace(links_, received->range);
+            to->start_recv(received->rank, slot(Kind::message, 0), 0, received->range.bytes());
+        }
+        if (sent) {
+            from.emplace(links_, sent->range);
+            from->start_send(sent->rank, slot(Kind::message, 0), 0, sent->range.bytes());
+        }
+        if (to) to->wait_recv();
+        if (from) from->wait_sends();
     }
     std::unique_ptr<Transport> split(int colour) override;
     void interrupt() noexcept override { links_.give_up(); }

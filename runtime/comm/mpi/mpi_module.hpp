@@ -13,7 +13,7 @@
 // build.
 namespace lockstep::comm {
 
-constexpr const char* mpi_module_function = "lockstep_connect_mpi_4";
+constexpr const char* mpi_module_function = "lockstep_connect_mpi_5";
 
 struct MpiOptions {
     int timeout_ms = 300'000;

@@ -272,6 +272,20 @@ void MpiTransport::recv(HostRange range, int from) {
     });
 }
 
+// The messages of a direction keep their order, as do their pieces.
+void MpiTransport::exchange(std::optional<Message> sent, std::optional<Message> received) {
+    std::vector<MPI_Request> receives, sends;
+    if (received)
+        in_chunks(received->range, options_.max_count, [&](const HostRange& part) {
+            receives.push_back(start_recv(part, received->rank));
+        });
+    if (sent)
+        in_chunks(sent->range, options_.max_count,
+                  [&](const HostRange& part) { sends.push_back(start_send(part, sent->rank)); });
+    for (MPI_Request& request : receives) wait("MPI_Irecv", request);
+    for (MPI_Request& request : sends) wait("MPI_Isend", request);
+}
+
 void MpiTransport::barrier() {
     complete("MPI_Ibarrier",
              [&](MPI_Request* request) { return ::MPI_Ibarrier(communicator_, request); });

@@ -35,6 +35,7 @@ public:
     void broadcast(HostRange range, int root) override;
     void send(HostRange range, int to) override;
     void recv(HostRange range, int from) override;
+    void exchange(std::optional<Message> sent, std::optional<Message> received) override;
     void barrier() override;
     std::unique_ptr<Transport> split(int colour) override;
     void interrupt() noexcept override { interrupted_ = true; }

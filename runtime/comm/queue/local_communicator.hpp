@@ -20,6 +20,8 @@ public:
     Ticket broadcast(HostRange range, int root, std::string label) override;
     Ticket send(HostRange range, int to, std::string label) override;
     Ticket recv(HostRange range, int from, std::string label) override;
+    Ticket exchange(std::optional<Message> sent, std::optional<Message> received,
+                    std::string label) override;
     Ticket barrier(std::string label) override;
     Ticket run(std::function<void()> work, std::string label) override;
     void finish() override;

@@ -248,6 +248,15 @@ Ticket QueuedCommunicator::recv(HostRange range, int from, std::string label) {
     return enqueue("recv", std::move(label), [range, from](Transport& t) { t.recv(range, from); });
 }
 
+Ticket QueuedCommunicator::exchange(std::optional<Message> sent, std::optional<Message> received,
+                                    std::string label) {
+    for (const std::optional<Message>& message : {sent, received})
+        require(!message || (message->rank >= 0 && message->rank < size_ && message->rank != rank_),
+                "exchange with a rank that does not exist");
+    return enqueue("exchange", std::move(label),
+                   [sent, received](Transport& t) { t.exchange(sent, received); });
+}
+
 Ticket QueuedCommunicator::barrier(std::string label) {
     return enqueue("barrier", std::move(label), [](Transport& t) { t.barrier(); });
 }

@@ -156,19 +156,18 @@ public:
 
     void barrier() override { world_->meet(); }
 
-    void send(HostRange range, int to) override {
-        const std::pair key(rank_, to);
-        std::unique_lock lock(world_->mutex);
-        world_->letters.emplace(key, range);
-        lock.unlock();  // so that the receiver does not wake only to wait for the mutex
-        world_->letters_changed(to).notify_all();
-        lock.lock();
+    void send(HostRange range, int to) override { exchange(Message{range, to}, std::nullopt); }
+
+    void exchange(std::optional<Message> sent, std::optional<Message> received) override {
+        if (sent) post(*sent);
         try {
-            world_->wait(lock, world_->letters_changed(rank_),
-                         [&] { return !world_->letters.contains(key); });
+            if (received) recv(received->range, received->rank);
+            if (sent) wait_until_taken(sent->rank);
         } catch (const Error&) {
+            if (!sent) throw;
             // The letter points to memory that this rank may free after the exception.
-            world_->letters.erase(key);
+            const std::lock_guard lock(world_->mutex);
+            world_->letters.erase({rank_, sent->rank});
             throw;
         }
     }
@@ -190,6 +189,21 @@ public:
     void interrupt() noexcept override { world_->fail(); }
 
 private:
+    // The receiver does not wake only to wait for the mutex.
+    void post(const Message& sent) {
+        {
+            const std::lock_guard lock(world_->mutex);
+            world_->letters.emplace(std::pair(rank_, sent.rank), sent.range);
+        }
+        world_->letters_changed(sent.rank).notify_all();
+    }
+    void wait_until_taken(int to) {
+        std::unique_lock lock(world_->mutex);
+        world_->wait(lock, world_->letters_changed(rank_), [&] {
+            return !world_->letters.contains({rank_, to});
+        });
+    }
+
     // Publishes this rank's offer and waits for those of all ranks, which stay readable until
     // leave().
     void show(Offer offer) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/train/reduction/step_traffic.hpp"
 
+#include "runtime/train/reduction/stage_sums.hpp"
 #include "runtime/train/reduction/tensor_sums.hpp"
 #include "runtime/train/reduction/weight_labels.hpp"
 
@@ -16,6 +17,8 @@ StepTraffic step_traffic(const comm::Tape& tape, const comm::MeshShape& mesh,
                                  (entry.group == comm::TapedGroup::world && one_replica);
         if (entry.label == shared_gradients_label)
             sent.tensor += bytes;
+        else if (entry.label == shared_table_label)
+            sent.pipeline += bytes;
         else if (entry.label.starts_with(weights_label))
             sent.weights += bytes;
         else if (entry.label.starts_with(bucket_label))

@@ -14,8 +14,11 @@ struct StepTraffic {
     std::int64_t gradients = 0;  // sums among these ranks
     std::int64_t replicas = 0;   // sums between replicas: of whole gradients if nothing is shared
     std::int64_t tensor = 0;     // among the ranks that compute each layer together
+    std::int64_t pipeline = 0;   // among the stages of the layers
 
-    std::int64_t total() const noexcept { return weights + gradients + replicas + tensor; }
+    std::int64_t total() const noexcept {
+        return weights + gradients + replicas + tensor + pipeline;
+    }
 };
 
 // Returns the bytes of gradients and weights that the rank of a step's tape has sent, every

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/mesh.hpp"
@@ -19,6 +21,7 @@
 #include "runtime/train/reduction/gradient_reducer.hpp"
 #include "runtime/train/reduction/lane_sums.hpp"
 #include "runtime/train/reduction/slot_reducer.hpp"
+#include "runtime/train/reduction/stage_sums.hpp"
 #include "runtime/train/reduction/tensor_sums.hpp"
 #include "runtime/train/reduction/tied_rows.hpp"
 #include "runtime/train/sharing/host_tensors.hpp"
@@ -28,6 +31,8 @@
 #include "runtime/train/sharing/weight_gather.hpp"
 #include "runtime/train/sharing/weight_hash.hpp"
 #include "runtime/train/step/engine.hpp"
+#include "runtime/train/step/stage_passes.hpp"
+#include "runtime/train/step/stage_turns.hpp"
 
 namespace lockstep::train {
 
@@ -46,6 +51,11 @@ struct EngineParts {
     // The ranks that compute each layer together; the communicators are then among those that read
     // other rows and have the same part of the parameters.
     TensorGroup<Space> tensor = {};
+    // The stages that compute the same micro-batches, if this rank has some of the layers. `passes`
+    // is the model then, and `messages` are among the stages.
+    StageGroup<Space> stages = {};
+    StagePasses<Space>* passes = nullptr;
+    comm::Communicator* messages = nullptr;
 };
 
 template <class Ctx>
@@ -113,6 +123,12 @@ private:
         }
     };
 
+    // Rows of this rank for another stage, or memory for those of another stage.
+    struct SentRows {
+        comm::Range<Space> rows;
+        int stage;
+    };
+
     BucketOrder bucket_order() const noexcept;  // of this step
     void share_replica();
     void use_owned(OwnedAccess::Written what);
@@ -120,6 +136,9 @@ private:
     void accumulate(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_one_by_one(const std::vector<Batch>& lanes, Spans& spans);
     void accumulate_in_slots(const std::vector<Batch>& lanes, Spans& spans);
+    void accumulate_by_turns(const std::vector<Batch>& lanes, Spans& spans);
+    void exchange(const std::optional<SentRows>& sent, const std::optional<SentRows>& received);
+    comm::Range<Space> take_turn(const StageTurn& turn, const Batch& batch, std::size_t slot);
     void pass_without_rows();
     void allow_in_flight(const UploadedShape& shape);
     Reducer<Ctx>& reducer() noexcept;
@@ -129,6 +148,7 @@ private:
     void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);
     void reduce();
     void update(Spans& spans);
+    void add_over_model(kernels::Step* step);
     void gather_weights();
     void trace_sharing();
     void split(const Spans& spans, StepResult& result);
@@ -136,6 +156,8 @@ private:
     double seconds_of(const std::vector<device::Span>& spans,
                       const std::vector<Wait>& waits = {}) const;
     void trace(const char* name, device::Span span) const;
+    // Returns the groups of the ranks among which the model is divided.
+    std::vector<std::pair<comm::Collectives<Space>*, const char*>> model_groups() const;
     comm::Activity activity() const;  // of all groups
 
     EngineParts<Ctx> parts_;
@@ -154,6 +176,7 @@ private:
     bool weights_due_ = false;   // no forward of this step has waited for weights yet
     std::optional<LaneSums<Ctx>> lane_sums_;      // none: the order of the lanes is any
     std::optional<TensorSums<Ctx>> tensor_sums_;  // none: this rank computes its layers alone
+    std::optional<StageSums<Ctx>> stage_sums_;    // none: this rank has all layers
     std::optional<TiedRows<Ctx>> tied_;           // none: a tied table is summed at once
     device::Replay<Ctx> replay_;
     device::Buffer<kernels::Step, Space> step_;  // one element

@@ -11,11 +11,13 @@
 #include "runtime/train/optim/optimizer_inl.hpp"
 #include "runtime/train/reduction/gradient_reducer_inl.hpp"
 #include "runtime/train/reduction/lane_sums_inl.hpp"
+#include "runtime/train/reduction/stage_sums_inl.hpp"
 #include "runtime/train/reduction/tensor_sums_inl.hpp"
 #include "runtime/train/reduction/tied_rows_inl.hpp"
 #include "runtime/train/step/device_engine.hpp"
 #include "runtime/train/step/engine_sharing_inl.hpp"
 #include "runtime/train/step/engine_sinks.hpp"
+#include "runtime/train/step/engine_stages_inl.hpp"
 
 namespace lockstep::train {
 
@@ -74,11 +76,12 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
     if (!parts_.store.owns_all()) share_replica();
     if (parts_.tensor.collectives != nullptr)
         tensor_sums_.emplace(parts_.context, parts_.tensor, parts_.store);
+    if (parts_.passes != nullptr) stage_sums_.emplace(parts_.context, parts_.stages, parts_.store);
     if (reducer_options_.table_sum == TableSum::in_parts)
         tied_.emplace(parts_.context, parts_.communicator, *tied_table(parts_.model.parameters()));
     // On the CPU the collectives are the communicator, which the watchdog already observes, unless
     // there are groups.
-    const bool observed = std::is_same_v<Space, HostSpace> && !tensor_sums_ &&
+    const bool observed = std::is_same_v<Space, HostSpace> && model_groups().empty() &&
                           (mesh_.shape.replica == 1 || mesh_.shape.shard == 1);
     if (parts_.progress != nullptr && !observed)
         parts_.progress->watch_device([this] { return activity(); });
@@ -100,14 +103,27 @@ DeviceEngine<Ctx>::~DeviceEngine() {
 }
 
 template <class Ctx>
+auto DeviceEngine<Ctx>::model_groups() const
+    -> std::vector<std::pair<comm::Collectives<Space>*, const char*>> {
+    std::vector<std::pair<comm::Collectives<Space>*, const char*>> groups;
+    if (tensor_sums_) groups.emplace_back(parts_.tensor.collectives, "the tensor ranks");
+    if (!stage_sums_) return groups;
+    groups.emplace_back(parts_.stages.collectives, "the stages");
+    if (parts_.stages.ends != nullptr)
+        groups.emplace_back(parts_.stages.ends, "the first and the last stage");
+    return groups;
+}
+
+template <class Ctx>
 comm::Activity DeviceEngine<Ctx>::activity() const {
     comm::Activity sum = mesh_.activity();
-    if (!tensor_sums_) return sum;
-    comm::Activity one = parts_.tensor.collectives->activity();
-    sum.completed += one.completed;
-    sum.waited_for = sum.waited_for || one.waited_for;
-    if (sum.operation.empty() && !one.operation.empty())
-        sum.operation = std::move(one.operation) + " among the tensor ranks";
+    for (const auto& [group, ranks] : model_groups()) {
+        comm::Activity one = group->activity();
+        sum.completed += one.completed;
+        sum.waited_for = sum.waited_for || one.waited_for;
+        if (sum.operation.empty() && !one.operation.empty())
+            sum.operation = std::move(one.operation) + " among " + ranks;
+    }
     return sum;
 }
 
@@ -167,6 +183,7 @@ BucketOrder DeviceEngine<Ctx>::bucket_order() const noexcept {
 
 template <class Ctx>
 void DeviceEngine<Ctx>::accumulate(const std::vector<Batch>& lanes, Spans& spans) {
+    if (parts_.passes != nullptr) return accumulate_by_turns(lanes, spans);
     if (lane_sums_) return accumulate_one_by_one(lanes, spans);
     if (slot_reducer_) return accumulate_in_slots(lanes, spans);
     const auto last = std::find_if(lanes.rbegin(), lanes.rend(),
@@ -271,14 +288,10 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
         kernels::Step* const step = step_.view().data();
         if (flat_reducer_) flat_reducer_->widen();
         if (order == BucketOrder::last_one_first) tied_->add_to(parts_.store.gradient());
-        if (tensor_sums_)
-            replay_.apart([this, step] {
-                tensor_sums_->add({&step->sums.losses.loss, kernels::StepSums::count});
-            });
+        if (tensor_sums_ || stage_sums_)
+            replay_.apart([this, step] { add_over_model(step); });
         else
             reducer().add_square({&step->squares, 1});
-        if (tensor_sums_)
-            replay_.apart([this, step] { tensor_sums_->add_squares({&step->squares, 1}); });
         if (shared_)
             replay_.apart([this, step] { reducer().add_squares_of_parts({&step->squares, 1}); });
         finish_step(parts_.context, rules_, step);
@@ -298,6 +311,18 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
     reducer().waited_for_weights(waiting.lap());  // counts in the next step, as with overlap
 }
 
+// Adds what the ranks have among which the model is divided.
+template <class Ctx>
+void DeviceEngine<Ctx>::add_over_model(kernels::Step* step) {
+    const View<double, Space> losses(&step->sums.losses.loss, kernels::StepSums::count);
+    const auto add = [&](auto& sums) {
+        sums.add(losses);
+        sums.add_squares({&step->squares, 1});
+    };
+    if (tensor_sums_) add(*tensor_sums_);
+    if (stage_sums_) add(*stage_sums_);
+}
+
 template <class Ctx>
 StepResult DeviceEngine<Ctx>::take_result() {
     // Take the reduction first: the watchdog then reports this wait as waiting for other ranks.
@@ -307,6 +332,9 @@ StepResult DeviceEngine<Ctx>::take_result() {
     const Spans spans = std::move(spans_.front());
     spans_.pop_front();
     for (const device::Span& lane : spans.lanes) trace("forward and backward", lane);
+    for (const auto& [group, ranks] : model_groups())
+        for (comm::Timing& timing : group->take_timings())
+            parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
     split(spans, result);
     if (result.step.outcome == kernels::StepOutcome::updated) {
         result.optimizer_s = seconds_of({spans.optimizer});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "runtime/batch/lane_range.hpp"
@@ -27,6 +28,9 @@ inline std::vector<comm::TapedPlace> taped_groups(const comm::MeshShape& mesh, i
 struct DrySlice {
     ParameterTable whole = {};
     TensorSlice slice = {};
+    PipelineStage stage = {};
+    StagePasses<device::DrySpace>* passes = nullptr;  // of a stage: the model
+    std::string table = {};  // a tied one's name, of which both ends have a copy
 };
 
 // Runs two steps whose micro-batches all have the shape of `batch`, and tells of the second. The
@@ -46,11 +50,19 @@ DryStep dry_step(device::DryContext<Like>& context, const TrainOptions& options,
         dry.tape, {comm::TapedGroup::tensor, part.slice.rank, part.slice.size});
     TensorGroup<device::DrySpace> group;
     if (!part.slice.is_whole()) group = {part.slice, &tensor, &part.whole};
+    comm::TapedCollectives<device::DrySpace> stages(
+        dry.tape, {comm::TapedGroup::pipeline, part.stage.number, part.stage.stages});
+    comm::TapedCollectives<device::DrySpace> ends(
+        dry.tape, {comm::TapedGroup::pipeline, part.stage.is_first() ? 0 : 1, 2});
+    StageGroup<device::DrySpace> beside{part.stage, &stages, nullptr, part.table};
+    const bool is_end = part.stage.is_first() || part.stage.is_last();
+    if (!part.table.empty() && is_end) beside.ends = &ends;
     Trace trace(Trace::Recording::off, place.rank);
     const LaneRange lanes = lanes_of_rank(options.lanes, place.rank, place.ranks);
     const std::vector<Batch> batches(static_cast<std::size_t>(lanes.count()), batch);
     DeviceEngine<device::DryContext<Like>> engine(
-        options, {context, hosts, collectives, trace, model, store, nullptr, group});
+        options,
+        {context, hosts, collectives, trace, model, store, nullptr, group, beside, part.passes});
     engine.restore({}, options.lanes);
     for (int step = 0; step < 2; ++step) {
         dry.tape.entries.clear();

@@ -96,6 +96,11 @@ void check_movement(Communicator& ranks, std::size_t count) {
     // - 1.
     if (rank > 0) ranks.recv(view_of(received), rank - 1, "check recv");
     if (rank + 1 < size) ranks.send(view_of(own), rank + 1, "check send");
+    std::vector<T> around(count);
+    const int before = (rank + size - 1) % size;
+    if (size > 1)
+        ranks.exchange(comm::Message{view_of(own), (rank + 1) % size},
+                       comm::Message{view_of(around), before}, "check exchange");
     ranks.barrier("check barrier");
     ranks.finish();
     for (int r = 0; r < size; ++r) {
@@ -108,6 +113,7 @@ void check_movement(Communicator& ranks, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         expect("broadcast", i, spread[i], input(size - 1, i));
         if (rank > 0) expect("recv", i, received[i], input(rank - 1, i));
+        if (size > 1) expect("exchange", i, around[i], input(before, i));
     }
 }
 

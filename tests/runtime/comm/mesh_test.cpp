@@ -122,6 +122,12 @@ TEST_CASE("tensor ranks are neighbours that read the same rows, which the first 
     CHECK(fourth.rank == 2);
     CHECK(fourth.counts == RowCounts::own);
     CHECK_THROWS_AS(data_place(0, 6, 4), Error);
+    const DataPlace of_stage = data_place(7, 12, 2, 2);  // the second stage's
+    CHECK(of_stage.rank == 0);
+    CHECK(of_stage.ranks == 3);
+    CHECK(of_stage.counts == RowCounts::of_another);
+    CHECK(data_place(2, 12, 2, 2).counts == RowCounts::own);
+    CHECK_THROWS_AS(data_place(0, 6, 2, 2), Error);
 }
 
 TEST_CASE("the ranks of a group are named") {
