@@ -129,6 +129,7 @@ private:
     void train(const Batch& batch, kernels::Into into, MoreFollow more_follow, Spans& spans);
     void reduce();
     void update(Spans& spans);
+    void gather_gradient();
     void gather_weights();
     void trace_sharing();
     void split(const Spans& spans, StepResult& result);
