@@ -91,6 +91,7 @@ private:
         InitialValues initial = {};
         Split split = Split::none;
         Divided divided = {};
+        train::Hidden hidden = train::Hidden::no;
     };
 
     // Backward begins with it.
@@ -187,7 +188,8 @@ private:
                  .parts = two,
                  .initial = initial_.attention,
                  .split = Split::rows,
-                 .divided = heads});
+                 .divided = heads,
+                 .hidden = train::Hidden::yes});
         ++block_;
     }
 
@@ -213,7 +215,8 @@ private:
              .parts = rows.parts,
              .initial = rows.initial,
              .split = rows.split,
-             .divided = rows.divided});
+             .divided = rows.divided,
+             .hidden = train::Hidden::yes});
     }
 
     void norm(ParameterPlace place, const std::string& name) {
@@ -239,7 +242,8 @@ private:
                           .tied = properties.tied,
                           .initial = properties.initial,
                           .split = properties.split,
-                          .split_parts = properties.divided}});
+                          .split_parts = properties.divided,
+                          .hidden = properties.hidden}});
     }
 
     const ModelConfig& config_;

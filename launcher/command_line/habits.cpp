@@ -118,7 +118,7 @@ constexpr std::array value_habits{
         "transformer/crossencoder transformer/classifier bert_ranker ir_baseline repeat_label",
         "models generate here; give transformer/generator"},
     ValueHabit{"optimizer",
-               "adamax adadelta adagrad asgd lbfgs muon nadam qhadam qhm radam rmsprop rprop "
+               "adamax adadelta adagrad asgd lbfgs nadam qhadam qhm radam rmsprop rprop "
                "sparseadam mem_eff_adam fused_adam",
                "give adam"},
     ValueHabit{"tokenizer", "bpe gpt2 slow_bytelevel_bpe",

@@ -178,8 +178,8 @@ constexpr std::array habits{
                 "gradient-clip-val max-norm clip-grad-norm",
                 "it is --gradient-clip X here"},
     OptionHabit{"optim optimizer-type optim-args",
-                "it is --optimizer here: adamw_torch and its kin are adamw; adam, adafactor, lion "
-                "and sgd are the others; 8-bit moments are --moments int8"},
+                "it is --optimizer here: adamw_torch and its kin are adamw; adam, adafactor, lion, "
+                "muon and sgd are the others; 8-bit moments are --moments int8"},
     OptionHabit{"adam-beta1 adam-beta2 adam-betas beta1 beta2 optimizer-betas",
                 "it is --betas B1,B2 here, both in one"},
     OptionHabit{"adam-epsilon epsilon", "it is --adam-eps X here"},

@@ -91,8 +91,9 @@ std::string why_not_shared(const RunConfig& config, int stage, int ranks) {
     if (ranks < 2) return "it needs several ranks";
     if (config.given.contains("zero") || config.given.contains("ddp-backend"))
         return "the options say what ranks share";
-    if (config.train.optimizer.kind == train::OptimizerKind::adafactor)
-        return "adafactor updates whole matrices";
+    const train::OptimizerKind kind = config.train.optimizer.kind;
+    if (stage > train::highest_zero_stage(kind))
+        return std::string(name(kind)) + " updates whole matrices";
     if (stage > 1 && config.train.reducer.lane_order == train::LaneOrder::fixed)
         return "--deterministic adds whole gradients";
     if (stage == 3 && config.gpu.fp16 == Fp16Kind::mem_efficient)

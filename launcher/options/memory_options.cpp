@@ -57,16 +57,26 @@ void check_moments(const train::OptimizerOptions& options) {
                                      : "; leave it out, or choose one of them"));
 }
 
+void check_muon(const RunConfig& config) {
+    if (config.train.optimizer.kind != train::OptimizerKind::muon) return;
+    const auto refuse = [](const std::string& why) {
+        throw Error(ErrorKind::config, "--optimizer muon: " + why);
+    };
+    if (config.device == DeviceChoice::cuda)
+        refuse("only CPUs update with it; give --device cpu, or --optimizer adamw");
+    if (config.lora.rank > 0 || !config.lora.adapter.empty())
+        refuse("it is not for adapters; give --optimizer adamw, or leave --lora-r and --lora out");
+}
+
 void check_offload(const RunConfig& config) {
     const train::OptimizerOptions& optimizer = config.train.optimizer;
     if (optimizer.offload == train::Offload::none) return;
     const auto refuse = [](const std::string& why) {
         throw Error(ErrorKind::config, "--offload optimizer: " + why);
     };
-    if (optimizer.kind == train::OptimizerKind::adafactor)
-        refuse(
-            "the host does not update with adafactor; give --optimizer adam, adamw, lion or sgd, "
-            "or leave it out");
+    if (train::updates_whole_matrices(optimizer.kind))
+        refuse("the host does not update with " + std::string(name(optimizer.kind)) +
+               "; give --optimizer adam, adamw, lion or sgd, or leave it out");
     if (!train::can_offload(optimizer))
         refuse(
             "the moments in the host's memory are in fp32; give --moments fp32 or --offload none");
@@ -101,11 +111,14 @@ void check_zero(const RunConfig& config) {
         throw Error(ErrorKind::config,
                     "--zero-ranks: ranks share something only with --zero 1, 2 or 3; add it, or "
                     "leave --zero-ranks out");
-    if (zero.stage > 0 && config.train.optimizer.kind == train::OptimizerKind::adafactor)
-        throw Error(ErrorKind::config,
-                    given +
-                        ": adafactor updates whole matrices, which ranks cannot share; give "
-                        "--zero 0 or another --optimizer");
+    const train::OptimizerKind kind = config.train.optimizer.kind;
+    const int highest = train::highest_zero_stage(kind);
+    if (zero.stage > highest)
+        throw Error(
+            ErrorKind::config,
+            given + ": " + name(kind) + " updates whole matrices, " +
+                (highest == 0 ? "which ranks cannot share" : "whose gradients are then gone") +
+                "; give --zero " + std::to_string(highest) + " or another --optimizer");
     if (zero.stage > 1 && config.deterministic)
         throw Error(ErrorKind::config,
                     given +
@@ -137,10 +150,10 @@ void check_tensor(const RunConfig& config) {
         refuse(
             "--deterministic does not hold, because the order of sums depends on the tensor ranks; "
             "give --tensor 1, or leave --deterministic out");
-    if (config.train.optimizer.kind == train::OptimizerKind::adafactor)
-        refuse(
-            "adafactor updates whole matrices, which no rank has; give --tensor 1, or another "
-            "--optimizer");
+    if (train::updates_whole_matrices(config.train.optimizer.kind))
+        refuse(std::string(name(config.train.optimizer.kind)) +
+               " updates whole matrices, which no rank has; give --tensor 1, or another "
+               "--optimizer");
     if (config.train.optimizer.moments == train::Moments::int8)
         refuse(
             "moments in int8 have cells of whole parameters; give --tensor 1, or --moments fp32");

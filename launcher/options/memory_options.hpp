@@ -33,6 +33,7 @@ void check_pipeline_ranks(const RunConfig& config, const model::ModelConfig& mod
 void check_zero_ranks(const train::ZeroOptions& options, int ranks);
 
 // Throws a config error if the host cannot update what --offload says.
+void check_muon(const RunConfig& config);
 void check_offload(const RunConfig& config);
 
 // Throws a config error if the optimizer cannot keep its moments as --moments says.

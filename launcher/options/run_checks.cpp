@@ -220,6 +220,7 @@ void check_memory(const RunConfig& config) {
         config.recompute != layers)
         config_error("--checkpoint-activations is --recompute layer; leave one of the two out");
     check_moments(config.train.optimizer);
+    check_muon(config);
     check_offload(config);
     check_zero(config);
     check_tensor(config);

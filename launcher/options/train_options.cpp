@@ -77,29 +77,45 @@ void add_adafactor(OptionTable& table, RunConfig& config) {
         .with(Trait::updates);
 }
 
+void add_muon(OptionTable& table, RunConfig& config) {
+    train::OptimizerOptions& o = config.train.optimizer;
+    table
+        .number_from_0("muon-learningrate,muon-lr", o.muon_learningrate,
+                       "muon's highest rate, of the matrices of layers; --learningrate is that of "
+                       "adamw, which updates the rest")
+        .with(Trait::updates, Trait::decays);
+    table.number_from_0("muon-momentum", o.muon_momentum, "of muon", 1).with(Trait::updates);
+    table
+        .choice<train::MuonScale>(
+            "muon-adjust-lr", o.muon_scale,
+            {{"original", train::MuonScale::original},
+             {"match_rms_adamw", train::MuonScale::match_rms_adamw}},
+            "muon's steps by a matrix's shape. original: sqrt(rows / columns) "
+            "above 1; match_rms_adamw: 0.2 sqrt(the larger), for adamw's "
+            "rates")
+        .with(Trait::updates);
+}
+
 }  // namespace
 
 OptionTable optimizer_table(RunConfig& config) {
     using train::OptimizerKind;
     train::OptimizerOptions& o = config.train.optimizer;
     OptionTable table("Optimizer");
-    table
-        .choice<OptimizerKind>("optimizer,opt", o.kind,
-                               {{"sgd", OptimizerKind::sgd},
-                                {"adam", OptimizerKind::adam},
-                                {"adamw", OptimizerKind::adamw},
-                                {"adafactor", OptimizerKind::adafactor},
-                                {"lion", OptimizerKind::lion}},
-                               "the rule of the update")
+    std::vector<std::pair<std::string, OptimizerKind>> kinds;
+    for (int i = 0; i <= static_cast<int>(OptimizerKind::muon); ++i)
+        kinds.emplace_back(name(OptimizerKind{i}), OptimizerKind{i});
+    table.choice<OptimizerKind>("optimizer,opt", o.kind, kinds, "the rule of the update")
         .with(Trait::updates);
     table.number_from_0("learningrate,lr", o.learningrate, "highest learning rate")
         .with(Trait::updates, Trait::decays);
     table
-        .add("betas,beta", Arity::one, "B1,B2", "decay of the moments (of lion: 0.9,0.99)",
+        .add("betas,beta", Arity::one, "B1,B2",
+             "decay of the moments (of lion: 0.9,0.99; of muon's adamw: 0.9,0.95)",
              pair_word(o.beta1, train::beta2_of(o)),
              [&o](const auto& given) { read_betas(given.front(), o); })
         .with(Trait::updates);
-    table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam and adamw", 1)
+    table.number_from_0("adam-eps", o.adam_eps, "epsilon of adam, adamw and muon's adamw", 1)
         .with(Trait::updates);
     table.flag("amsgrad", o.amsgrad, "adam with the largest second moment (ParlAI's adam)")
         .with(Trait::updates);
@@ -108,10 +124,12 @@ OptionTable optimizer_table(RunConfig& config) {
                                  "what adam and adamw keep their moments in. int8: 2.03 bytes a "
                                  "parameter instead of 8");
     table.number_from_0("momentum,mom", o.momentum, "of sgd", 1).with(Trait::updates);
-    table.flag("nesterov", o.nesterov, "sgd's momentum is Nesterov's").with(Trait::updates);
+    table.flag("nesterov", o.nesterov, "the momentum of sgd and muon is Nesterov's")
+        .with(Trait::updates);
     table.number_from_0("weight-decay,wdecay", o.weight_decay, "not on biases and norms", 1000)
         .with(Trait::updates);
     add_adafactor(table, config);
+    add_muon(table, config);
     table.choice<Fp16Kind>("fp16-impl", config.gpu.fp16,
                            {{"safe", Fp16Kind::safe}, {"mem_efficient", Fp16Kind::mem_efficient}},
                            "mem_efficient: fp16 without fp32 weights beside it");

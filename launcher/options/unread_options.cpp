@@ -33,17 +33,22 @@ std::vector<UnreadRule> optimizer_rules(const RunConfig& config, const Values& v
     const bool adam = kind == OptimizerKind::adam || kind == OptimizerKind::adamw;
     const bool sgd = kind == OptimizerKind::sgd;
     const std::string has = option_text(values, "optimizer");
-    return {{sgd, {"betas"}, "--optimizer adam, adamw, adafactor or lion", has},
-            {!adam, {"adam-eps", "amsgrad"}, "--optimizer adam or adamw", has},
-            {!sgd, {"momentum", "nesterov"}, "--optimizer sgd", has},
-            {sgd && config.train.optimizer.momentum == 0,
-             {"nesterov"},
-             "--momentum above 0",
-             "--momentum 0"},
-            {kind != OptimizerKind::adafactor,
-             {"adafactor-eps", "adafactor-scale-parameter"},
-             "--optimizer adafactor",
-             has}};
+    const bool muon = kind == OptimizerKind::muon;
+    return {
+        {sgd, {"betas"}, "--optimizer adam, adamw, adafactor, lion or muon", has},
+        {!adam && !muon, {"adam-eps"}, "--optimizer adam, adamw or muon", has},
+        {!adam, {"amsgrad"}, "--optimizer adam or adamw", has},
+        {!sgd, {"momentum"}, "--optimizer sgd", has},
+        {!sgd && !muon, {"nesterov"}, "--optimizer sgd or muon", has},
+        {!muon, {"muon-learningrate", "muon-momentum", "muon-adjust-lr"}, "--optimizer muon", has},
+        {sgd && config.train.optimizer.momentum == 0,
+         {"nesterov"},
+         "--momentum above 0",
+         "--momentum 0"},
+        {kind != OptimizerKind::adafactor,
+         {"adafactor-eps", "adafactor-scale-parameter"},
+         "--optimizer adafactor",
+         has}};
 }
 
 std::vector<UnreadRule> schedule_rules(const RunConfig& config, const Values& values) {

@@ -285,11 +285,10 @@ private:
 
     // Returns the stages that the run may have with its other options.
     std::vector<int> possible_stages() const {
-        if (data_ranks_ == 1 || config_.train.optimizer.kind == train::OptimizerKind::adafactor)
-            return {0};
-        if (config_.train.reducer.lane_order == train::LaneOrder::fixed ||
-            config_.train.pipeline > 1)
-            return {0, 1};
+        const int highest = train::highest_zero_stage(config_.train.optimizer.kind);
+        if (data_ranks_ == 1 || highest == 0) return {0};
+        const bool fixed = config_.train.reducer.lane_order == train::LaneOrder::fixed;
+        if (fixed || highest == 1 || config_.train.pipeline > 1) return {0, 1};
         return master() == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
     }
 

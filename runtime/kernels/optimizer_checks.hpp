@@ -59,6 +59,16 @@ void check(const Lion<T, Space>& o) {
             "lion: sizes differ");
 }
 
+template <class T, class Space>
+void check(const Muon<T, Space>& o) {
+    const auto n = static_cast<std::size_t>(o.direction.rows * o.direction.cols);
+    const std::size_t size = o.master.size();
+    require(o.direction.stride == o.direction.cols && weights_fit(size, o.master, o.compute) &&
+                o.first <= n && size <= n - o.first &&
+                o.scratch.size() >= muon_scratch(o.direction.rows, o.direction.cols),
+            "muon: sizes differ");
+}
+
 // Returns whether the second moment is kept as the means of its rows and columns.
 template <class T, class Space>
 bool factorises(const Adafactor<T, Space>& o) {

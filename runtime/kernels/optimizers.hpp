@@ -122,6 +122,41 @@ void lion(CpuContext& ctx, const Lion<T, HostSpace>& operands);
 template <class T>
 void lion(CudaContext& ctx, const Lion<T, CudaSpace>& operands);
 
+struct MuonOptions {
+    double rate;  // of the matrices, as a multiple of the state's
+    double momentum, weight_decay;
+    enum class Kind { plain, nesterov } kind;
+    enum class Scale { original, match_rms_adamw } scale;
+};
+// Follows torch.optim.Muon, after Keller Jordan's, on CPUs: m += (1 - momentum) * (g - m);
+// direction = nesterov ? g + momentum * (m - g) : m. The gradient becomes the direction.
+template <class Space>
+struct MuonDirection {
+    MuonOptions options;
+    const StepState* state;
+    View<float, Space> gradient;
+    View<float, Space> moment;
+};
+void muon_direction(CpuContext& ctx, const MuonDirection<HostSpace>& operands);
+// Updates a range of a matrix by the whole matrix of its direction: w -= rate * (scale *
+// orthogonalised(direction) + weight_decay * w). Five Newton-Schulz steps in bf16 orthogonalise.
+template <class T, class Space>
+struct Muon {
+    MuonOptions options;
+    const StepState* state;
+    MatrixView<const float, Space> direction;
+    std::size_t first = 0;  // element of the matrix with which the range begins
+    View<float, Space> master = {};
+    View<T, Space> compute = {};
+    View<bf16, Space> scratch = {};  // muon_scratch() elements
+};
+constexpr std::size_t muon_scratch(std::int64_t rows, std::int64_t cols) noexcept {
+    const std::int64_t side = rows < cols ? rows : cols;
+    return static_cast<std::size_t>(2 * (rows * cols + side * side));
+}
+template <class T>
+void muon(CpuContext& ctx, const Muon<T, HostSpace>& operands);
+
 struct AdafactorOptions {
     float epsilon1, epsilon2, clip_threshold, decay_rate, beta1, weight_decay;
     enum class Step { given, relative } step;    // relative: min(1e-2, 1/sqrt(t)), lr unused

@@ -13,7 +13,23 @@
 
 namespace lockstep::train {
 
-enum class OptimizerKind { sgd, adam, adamw, adafactor, lion };
+enum class OptimizerKind { sgd, adam, adamw, adafactor, lion, muon };
+constexpr const char* name(OptimizerKind kind) noexcept {
+    constexpr const char* names[] = {"sgd", "adam", "adamw", "adafactor", "lion", "muon"};
+    return names[static_cast<int>(kind)];
+}
+// Tells whether the update of an element depends on the rest of its matrix.
+constexpr bool updates_whole_matrices(OptimizerKind kind) noexcept {
+    return kind == OptimizerKind::adafactor || kind == OptimizerKind::muon;
+}
+// Returns the highest stage of ZeroOptions that ranks can share with this optimizer.
+constexpr int highest_zero_stage(OptimizerKind kind) noexcept {
+    if (kind == OptimizerKind::adafactor) return 0;
+    return kind == OptimizerKind::muon ? 1 : 3;
+}
+// Tells what muon's steps are scaled by, with the words of torch.optim.Muon. original: the root of
+// rows / columns if that is above 1. match_rms_adamw: 0.2 times the root of the larger of the two.
+enum class MuonScale { original, match_rms_adamw };
 // Tells what an optimizer keeps its moments in. int8: see kernels/moment_codes.hpp.
 enum class Moments { fp32, int8 };
 constexpr const char* name(Moments moments) noexcept {
@@ -58,14 +74,19 @@ struct OptimizerOptions {
     std::size_t offload_bytes = std::size_t{25} << 20;  // of gradients that are copied at once
     double adafactor_eps1 = 1e-30, adafactor_eps2 = 1e-3;
     bool adafactor_relative_step = false, adafactor_scale_parameter = false;
+    // muon updates the matrices of hidden layers, and adamw with `learningrate` the rest.
+    double muon_learningrate = 0.02, muon_momentum = 0.95;
+    MuonScale muon_scale = MuonScale::original;
     double gradient_clip = 0.1;  // maximum norm; <= 0: off
 };
 inline double beta2_of(const OptimizerOptions& options) noexcept {
-    return options.beta2.value_or(options.kind == OptimizerKind::lion ? 0.99 : 0.999);
+    return options.beta2.value_or(options.kind == OptimizerKind::lion   ? 0.99
+                                  : options.kind == OptimizerKind::muon ? 0.95
+                                                                        : 0.999);
 }
 // Tells whether the host can update with this optimizer.
 inline bool can_offload(const OptimizerOptions& options) noexcept {
-    return options.kind != OptimizerKind::adafactor && options.moments == Moments::fp32;
+    return !updates_whole_matrices(options.kind) && options.moments == Moments::fp32;
 }
 
 struct ScheduleOptions {

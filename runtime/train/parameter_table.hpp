@@ -20,6 +20,9 @@ enum class WeightDecay { apply, skip };  // skip: for biases and norms
 // Says whether the model's input and output share a parameter.
 enum class Tied { no, yes };
 
+// Says whether a parameter is a matrix of a layer inside the model, and no table or head.
+enum class Hidden { no, yes };
+
 // Says how a parameter's first values are made. `size` is the constant, the deviation of a normal
 // distribution around 0, or the bound of a uniform one from -size to size.
 struct InitialValues {
@@ -52,6 +55,7 @@ struct Parameter {
     InitialValues initial = {};
     Split split = Split::none;
     std::vector<SplitPart> split_parts = {};  // of all rows in their order, if rows are divided
+    Hidden hidden = Hidden::no;
 };
 
 // Holds the shape of one part as a matrix; a vector is one row.

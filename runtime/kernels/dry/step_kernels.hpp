@@ -72,6 +72,10 @@ template <class T, class Like>
 void coded_adam(DryContext<Like>&, const CodedAdam<T, DrySpace>&) {}
 template <class T, class Like>
 void lion(DryContext<Like>&, const Lion<T, DrySpace>&) {}
+template <class Like>
+void muon_direction(DryContext<Like>&, const MuonDirection<DrySpace>&) {}
+template <class T, class Like>
+void muon(DryContext<Like>&, const Muon<T, DrySpace>&) {}
 template <class T, class Like>
 void adafactor(DryContext<Like>&, const Adafactor<T, DrySpace>&) {}
 template <class Like>

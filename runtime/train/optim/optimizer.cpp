@@ -54,7 +54,16 @@ kernels::StepRules step_rules(const TrainOptions& options) {
 kernels::AdamOptions adam_options(const OptimizerOptions& options) {
     using Decay = kernels::AdamOptions::Decay;
     return {options.beta1, beta2_of(options), options.adam_eps, options.weight_decay,
-            options.kind == OptimizerKind::adamw ? Decay::decoupled : Decay::l2};
+            options.kind == OptimizerKind::adam ? Decay::l2 : Decay::decoupled};
+}
+
+kernels::MuonOptions muon_options(const OptimizerOptions& options) {
+    using Muon = kernels::MuonOptions;
+    const double lr = options.learningrate;
+    return {lr > 0 ? options.muon_learningrate / lr : 0, options.muon_momentum,
+            options.weight_decay, options.nesterov ? Muon::Kind::nesterov : Muon::Kind::plain,
+            options.muon_scale == MuonScale::original ? Muon::Scale::original
+                                                      : Muon::Scale::match_rms_adamw};
 }
 
 // Values that ParlAI has no option for are fixed to fairseq's.

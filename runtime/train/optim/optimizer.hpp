@@ -46,12 +46,19 @@ struct OptimizerBytes {
 // has finished.
 enum class UpdatedBy { device, host };
 
+// Tells which gradients update() reads: those of what this rank owns, or all of them. Ranks that
+// share a replica then gather their parts of the gradient between prepare() and update().
+enum class Reads { owned, all };
+
 // Updates the weights of a store from its gradients.
 template <class Space>
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
 
+    virtual Reads reads() const noexcept { return Reads::owned; }
+    // May change the gradients of what this rank owns. Called before each update().
+    virtual void prepare(const kernels::StepState*) {}
     // Runs one update of what the store says this rank owns. It reads lr, gradient_scale and the
     // update count from `state` and writes the master weights and, if the store has one, the 16-bit
     // compute copy. Nothing changes if `state` says to skip the update.

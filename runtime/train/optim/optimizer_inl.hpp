@@ -5,13 +5,14 @@
 #include "runtime/train/optim/adam_optimizer.hpp"
 #include "runtime/train/optim/coded_adam_optimizer.hpp"
 #include "runtime/train/optim/lion_optimizer.hpp"
+#include "runtime/train/optim/muon_optimizer.hpp"
 #include "runtime/train/optim/offloaded_optimizer.hpp"
 #include "runtime/train/optim/optimizer.hpp"
 #include "runtime/train/optim/sgd_optimizer.hpp"
 
 namespace lockstep::train {
 
-// Makes an optimizer with fp32 moments; options.kind is not adafactor.
+// Makes an optimizer with fp32 moments; options.kind updates elements one by one.
 template <class Ctx, class T>
 std::unique_ptr<ElementOptimizer<Ctx, T>> make_element_optimizer(const OptimizerOptions& options,
                                                                  ElementTarget<Ctx, T> target) {
@@ -23,6 +24,7 @@ std::unique_ptr<ElementOptimizer<Ctx, T>> make_element_optimizer(const Optimizer
         case OptimizerKind::adam:
         case OptimizerKind::adamw:
         case OptimizerKind::adafactor:
+        case OptimizerKind::muon:
             break;
     }
     return std::make_unique<AdamOptimizer<Ctx, T>>(options, std::move(target));
@@ -44,6 +46,17 @@ std::unique_ptr<Optimizer<typename Ctx::Space>> make_offloaded(const OptimizerOp
     }
 }
 
+template <class Ctx, class T>
+std::unique_ptr<Optimizer<typename Ctx::Space>> make_muon(const OptimizerOptions& options,
+                                                          const OptimizerTarget<Ctx>& target) {
+    if constexpr (std::is_base_of_v<device::CpuTraits, Ctx>)
+        return std::make_unique<MuonOptimizer<Ctx, T>>(options, target);
+    else
+        throw Error(ErrorKind::config,
+                    "--optimizer muon: only CPUs update with it; give --device cpu, or --optimizer "
+                    "adamw");
+}
+
 template <class Ctx>
 std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
     const OptimizerOptions& options, const ParameterTable& table,
@@ -58,6 +71,7 @@ std::unique_ptr<Optimizer<typename Ctx::Space>> make_optimizer(
         require(!store.has_offloaded_master(), "the device does not update what is offloaded");
         if (options.kind == OptimizerKind::adafactor)
             return std::make_unique<AdafactorOptimizer<Ctx, T>>(options, target);
+        if (options.kind == OptimizerKind::muon) return make_muon<Ctx, T>(options, target);
         ElementTarget<Ctx, T> elements{table, context, store.packed_size(),
                                        OwnedOperands<Ctx, T>(target, options.weight_decay)};
         const bool adam =

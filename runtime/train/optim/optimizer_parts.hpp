@@ -31,6 +31,7 @@ std::size_t decay_line_words(const ParameterTable& table, double weight_decay,
                              const std::vector<OwnedPart>& owned);
 kernels::StepRules step_rules(const TrainOptions& options);
 kernels::AdamOptions adam_options(const OptimizerOptions& options);
+kernels::MuonOptions muon_options(const OptimizerOptions& options);
 kernels::AdafactorOptions adafactor_options(const OptimizerOptions& options);
 
 // Copies host values to a buffer in the context's memory, which the caller keeps.

@@ -149,6 +149,7 @@ private:
     void reduce();
     void update(Spans& spans);
     void add_over_model(kernels::Step* step);
+    void gather_gradient();
     void gather_weights();
     void trace_sharing();
     void split(const Spans& spans, StepResult& result);

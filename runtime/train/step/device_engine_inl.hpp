@@ -295,7 +295,11 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
         if (shared_)
             replay_.apart([this, step] { reducer().add_squares_of_parts({&step->squares, 1}); });
         finish_step(parts_.context, rules_, step);
-        if (optimizer_->updated_by() == UpdatedBy::device) optimizer_->update(&step->state);
+        if (optimizer_->updated_by() == UpdatedBy::host) return;
+        optimizer_->prepare(&step->state);
+        if (shared_ && optimizer_->reads() == Reads::all)
+            replay_.apart([this] { gather_gradient(); });
+        optimizer_->update(&step->state);
     });
     if (optimizer_->updated_by() == UpdatedBy::host) {
         // The watchdog then reports the host's wait as waiting for other ranks.

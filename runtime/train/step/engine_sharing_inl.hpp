@@ -164,6 +164,18 @@ void DeviceEngine<Ctx>::pass_without_rows() {
     }
 }
 
+// Brings the owned parts of a flat gradient together, in place.
+template <class Ctx>
+void DeviceEngine<Ctx>::gather_gradient() {
+    comm::Collectives<Space>& group = mesh_.shard();
+    const auto rank = static_cast<std::size_t>(group.rank());
+    const auto size = static_cast<std::size_t>(group.size());
+    const View<float, Space> gradient = parts_.store.gradient();
+    for (const auto& [first, count] : reducer().buckets())
+        group.finish(group.all_gather(gradient.subview(first + rank * (count / size), count / size),
+                                      gradient.subview(first, count), "directions"));
+}
+
 // Lets the ranks gather what each of them has updated.
 template <class Ctx>
 void DeviceEngine<Ctx>::gather_weights() {

@@ -132,7 +132,7 @@ TEST_CASE("wrong values name the option and what is allowed") {
     CHECK(refusal({"--bucket-mb", "1e-30"}) == "--bucket-mb: '1e-30' is not in [0.001, 4096]");
     CHECK(refusal({"--adafactor-eps", "1e-30,1e30"}).starts_with("--adafactor-eps: '1e-30,1e30'"));
     CHECK(refusal({"-opt", "lamb"}) ==
-          "--optimizer: 'lamb' is not one of sgd|adam|adamw|adafactor|lion");
+          "--optimizer: 'lamb' is not one of sgd|adam|adamw|adafactor|lion|muon");
     CHECK(refusal({"--seed"}) == "--seed: needs a value");
     CHECK(refusal({"--seed="}) == "--seed: needs a value");  // as of a shell's empty variable
     CHECK(refusal({"--seed", ""}) == "--seed: needs a value");
@@ -198,6 +198,25 @@ TEST_CASE("adafactor's options: ParlAI's defaults, fairseq's with a relative ste
     }
 }
 
+TEST_CASE("muon is refused where it does not reach") {
+    const auto of = [](Words more) {
+        more.insert(more.end(), {"-opt", "muon"});
+        return refusal(more);
+    };
+    CHECK(of({"--device", "cpu", "--zero", "1", "--nesterov", "false"}) == "accepted");
+    CHECK(of({"--device", "cuda"}) ==
+          "--optimizer muon: only CPUs update with it; give --device cpu, or --optimizer adamw");
+    CHECK(of({"--lora-r", "2"}).starts_with("--optimizer muon: it is not for adapters; give"));
+    CHECK(of({"--zero", "2"}) ==
+          "--zero 2: muon updates whole matrices, whose gradients are then gone; give --zero 1 or "
+          "another --optimizer");
+    CHECK(of({"--tensor", "2"}).starts_with("--tensor 2: muon updates whole matrices, which no"));
+    CHECK(of({"--offload", "optimizer"})
+              .starts_with("--offload optimizer: the host does not update with muon; give"));
+    CHECK(of({"--moments", "int8"}).starts_with("--moments int8 is for --optimizer adam and"));
+    CHECK(of({"--amsgrad", "true"}).starts_with("--amsgrad has no effect: it is for"));
+}
+
 TEST_CASE("numbers that no machine can follow are refused") {
     for (const char* option :
          {"--threads", "--batchsize", "--eval-batchsize", "--batch-tokens", "--truncate",
@@ -220,7 +239,8 @@ TEST_CASE("gpt2 brings its own positions, norms and activation") {
 TEST_CASE("a run that continues takes back every value that it has stored") {
     for (const Words& words :
          {Words{}, Words{"-m", "gpt2"}, Words{"--activation", "gelu"}, Words{"--fp16", "true"},
-          Words{"-opt", "lion"}, Words{"-opt", "adafactor", "--adafactor-relative-step", "true"},
+          Words{"-opt", "lion"}, Words{"-opt", "muon", "--muon-lr", "0.1"},
+          Words{"-opt", "adafactor", "--adafactor-relative-step", "true"},
           Words{"--recompute", "layer:2"}, Words{"--recompute", "auto"},
           Words{"--checkpoint-activations"}, Words{"--multitask-weights", "1"},
           Words{"--validation-metric", "loss"}}) {
@@ -318,7 +338,11 @@ TEST_CASE(
         {"--betas", "0.8,0.9", "--optimizer", "sgd"},
         {"--adam-eps", "1e-6", "--optimizer", "lion"},
         {"--amsgrad", "true", "--optimizer", "adafactor"},
-        {"--momentum", "0.9", "--optimizer", "adamw"},
+        {"--momentum", "0.9", "--optimizer", "muon"},
+        {"--nesterov", "false", "--optimizer", "adamw"},
+        {"--muon-learningrate", "0.1", "--optimizer", "adamw"},
+        {"--muon-momentum", "0.9", "--optimizer", "sgd"},
+        {"--muon-adjust-lr", "match_rms_adamw"},
         {"--adafactor-eps", "1e-20,0.01", "--optimizer", "adam"},
         {"--n-encoder-layers", "2", "-m", "gpt2"},
         {"--n-kv-heads", "1", "-m", "gpt2"},

@@ -185,7 +185,7 @@ TEST_CASE("a run that is stopped after any step continues bit for bit, with any 
     for (const std::string optimizer :
          {"sgd", "sgd --momentum 0.9", "sgd --momentum 0.9 --nesterov false", "adam",
           "adam --amsgrad true", "adam --moments int8", "adamw --weight-decay 0.01", "adafactor",
-          "adafactor --betas 0.9,0.999", "lion"})
+          "adafactor --betas 0.9,0.999", "lion", "muon"})
         for (const std::string precision : {"fp32", "bf16"}) {
             CAPTURE(optimizer);
             CAPTURE(precision);

@@ -76,14 +76,15 @@ double furthest(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 // Runs without sharing and at each stage, and compares losses and tensors.
-void compare_stages(const Prepared& prepared, int ranks, const std::string& more) {
+void compare_stages(const Prepared& prepared, int ranks, const std::string& more,
+                    const std::vector<std::string>& stages = {"1", "2", "3"}) {
     CAPTURE(ranks);
     CAPTURE(more);
     const std::string all = " --max-train-steps 20 " + more;
     const std::string id = std::to_string(ranks) + "-" + std::to_string(more.size());
     prepared.run(on(ranks) + prepared.start("a" + id) + all);
     prepared.run(on(ranks) + prepared.start("a1" + id, ranks) + all);
-    for (const std::string stage : {"1", "2", "3"}) {
+    for (const std::string& stage : stages) {
         CAPTURE(stage);
         const std::string b = "b" + id + stage;
         // From stage 2 on, several lanes of a rank are added in another order.
@@ -112,6 +113,12 @@ TEST_CASE("more kinds of processes that share write the tensors of those that do
     compare_stages(prepared, 3, "--precision bf16 --bucket-mb 0.2");
     compare_stages(prepared, 4, "--precision fp32 --bucket-mb 0.2");
     compare_stages(prepared, 3, "--precision bf16 --comm-dtype bf16");
+}
+
+TEST_CASE("muon's matrices of which ranks own parts are those of a rank that owns them whole") {
+    const Prepared prepared;
+    compare_stages(prepared, 3, "--optimizer muon --precision fp32 --bucket-mb 0.02", {"1"});
+    compare_stages(prepared, 2, "--optimizer muon --precision bf16", {"1"});
 }
 
 TEST_CASE("rank 0 saves and loads alone if a rank does not see its folder" *
@@ -528,6 +535,7 @@ TEST_CASE("what ranks cannot share is refused in one line, before anything is wr
     for (const auto& [options, told] :
          {Refused{"--zero 1 --optimizer adafactor", "adafactor updates whole matrices"},
           Refused{"--zero 4", "0|1|2|3"}, Refused{"--zero-ranks 2", "only with --zero 1"},
+          Refused{"--zero 2 --optimizer muon", "muon updates whole matrices"},
           Refused{"--ddp-backend zero3 --optimizer adafactor", "--zero 3: adafactor"},
           Refused{"--ddp-backend ddp --zero 1",
                   "--zero 1 contradicts --ddp-backend ddp, which is --zero 0; leave one out\n"},

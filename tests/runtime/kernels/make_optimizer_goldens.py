@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints optimizer_goldens.hpp: weights after three updates by torch.optim, Lion and Adafactor.
+Muon's gradients have 1 more on the diagonal, because the others have rank 2, and what is left of the third singular
+value is rounding. Those of muon_tall are of the transposed matrix.
 
 Run with PyTorch: python make_optimizer_goldens.py > optimizer_goldens.hpp
 Adafactor follows fairseq/optim/adafactor.py, step by step, in torch operations. torch has no Lion: its values
@@ -20,11 +22,11 @@ def gradient(update):
     return torch.tensor([[math.sin(1.0 + 5 * update + 3 * i + j) for j in range(COLS)] for i in range(ROWS)])
 
 
-def by_torch(make):
-    w = torch.nn.Parameter(weight())
+def by_torch(make, of=lambda matrix: matrix, more=0):
+    w = torch.nn.Parameter(of(weight()))
     optimizer = make([w])
     for update in range(UPDATES):
-        w.grad = gradient(update)
+        w.grad = of(gradient(update) + more)
         optimizer.step()
     return w.detach()
 
@@ -72,6 +74,7 @@ def adafactor(factored, relative, scale_parameter, beta1, weight_decay):
     return w
 
 
+DIAGONAL = torch.eye(ROWS, COLS)
 GOLDENS = {
     "sgd_plain": by_torch(lambda p: torch.optim.SGD(p, lr=LR, weight_decay=0.1)),
     "sgd_momentum": by_torch(lambda p: torch.optim.SGD(p, lr=LR, momentum=0.9, weight_decay=0.1)),
@@ -81,6 +84,10 @@ GOLDENS = {
     "adamw": by_torch(lambda p: torch.optim.AdamW(p, lr=LR, weight_decay=0.1)),
     "lion": lion(0.9, 0.99, 0.1),
     "lion_betas": lion(0.95, 0.5, 0.0),
+    "muon": by_torch(lambda p: torch.optim.Muon(p, lr=LR, weight_decay=0.1), more=DIAGONAL),
+    "muon_plain": by_torch(lambda p: torch.optim.Muon(p, lr=LR, weight_decay=0, momentum=0.8, nesterov=False,
+                                                      adjust_lr_fn="match_rms_adamw"), more=DIAGONAL),
+    "muon_tall": by_torch(lambda p: torch.optim.Muon(p, lr=LR, weight_decay=0.1), lambda m: m.T.contiguous(), DIAGONAL),
     "adafactor_factored": adafactor(True, False, False, 0.0, 0.0),
     "adafactor_relative": adafactor(True, True, True, 0.9, 0.1),
     "adafactor_full": adafactor(False, False, True, 0.0, 0.1),

@@ -39,7 +39,8 @@ train::ParameterTable ToyModel::make_table() {
     table.add({.name = "table",
                .shape = {vocabulary, vocabulary},
                .block = bias_blocks,
-               .tied = train::Tied::yes});
+               .tied = train::Tied::yes,
+               .hidden = train::Hidden::yes});  // so that muon has a matrix
     return table;
 }
 

@@ -255,7 +255,7 @@ TEST_CASE("a run that was stopped and continued is bit for bit the uninterrupted
     whole.options.save_after_valid = false;
     using train::OptimizerKind;
     for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
-                            OptimizerKind::adafactor, OptimizerKind::lion})
+                            OptimizerKind::adafactor, OptimizerKind::lion, OptimizerKind::muon})
         for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
             CAPTURE(static_cast<int>(kind));
             CAPTURE(static_cast<int>(precision));

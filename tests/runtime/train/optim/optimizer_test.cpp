@@ -18,9 +18,9 @@ using train::Precision;
 
 namespace {
 
-constexpr OptimizerKind every_kind[] = {OptimizerKind::sgd, OptimizerKind::adam,
+constexpr OptimizerKind every_kind[] = {OptimizerKind::sgd,   OptimizerKind::adam,
                                         OptimizerKind::adamw, OptimizerKind::adafactor,
-                                        OptimizerKind::lion};
+                                        OptimizerKind::lion,  OptimizerKind::muon};
 constexpr double weight = 2, gradient = 4, scale = 0.25, lr = 0.1;
 
 // Two weights that decay, with a bias between them that does not.
@@ -31,8 +31,9 @@ struct Bench {
     std::unique_ptr<train::Optimizer<HostSpace>> optimizer;
     kernels::StepState state;
 
-    explicit Bench(const OptimizerOptions& options, Precision precision = Precision::fp32) {
-        table.add("a", {3, 5}, 0, train::WeightDecay::apply);
+    explicit Bench(const OptimizerOptions& options, Precision precision = Precision::fp32,
+                   train::Hidden hidden = train::Hidden::no) {
+        table.add({.name = "a", .shape = {3, 5}, .hidden = hidden});
         table.add("bias", {7}, 0, train::WeightDecay::skip);
         table.add("b", {33}, 1, train::WeightDecay::apply);
         store = std::make_unique<train::ParameterStore<HostSpace>>(table, precision);
@@ -48,6 +49,7 @@ struct Bench {
 
     void update() {
         state = tests::for_adam(0.9, 0.999, state);  // the options' defaults
+        optimizer->prepare(&state);
         optimizer->update(&state);
         ++state.updates;
     }
@@ -183,6 +185,30 @@ TEST_CASE("lion's steps have the length lr; it decays beside them and has betas 
     CHECK(moment(given) == doctest::Approx(0.25 * gradient * scale));
 }
 
+TEST_CASE("muon updates matrices of hidden layers, and adamw the rest with its own rate") {
+    auto options = options_of(OptimizerKind::muon, 0.5);
+    options.learningrate = lr;
+    options.muon_learningrate = 2 * lr;
+    options.beta2 = 0.999;
+    Bench none(options);
+    none.update();
+    none.check("a", weight * (1 - lr * 0.5) - lr);
+    none.check("bias", weight - lr);
+    // A matrix of one value has the singular vectors of ones, whose product muon brings near 1.
+    Bench hidden(options, Precision::fp32, train::Hidden::yes);
+    hidden.update();
+    const double step = (weight * (1 - 2 * lr * 0.5) - double{hidden.store->master()[0]}) / 2 / lr;
+    CHECK(step * std::sqrt(3 * 5) > 0.6);
+    CHECK(step * std::sqrt(3 * 5) < 1.25);
+    hidden.check("a", weight * (1 - 2 * lr * 0.5) - 2 * lr * step);
+    hidden.check("bias", weight - lr);
+    hidden.check_gaps();
+    const auto& moment = hidden.optimizer->state()[0];
+    REQUIRE(moment.name == "a.momentum_buffer");
+    CHECK(moment.values[0] == doctest::Approx(0.05 * gradient * scale));
+    for (const float value : hidden.optimizer->state()[3].values) CHECK(value == 0);
+}
+
 TEST_CASE("adafactor factors matrices only") {
     auto options = options_of(OptimizerKind::adafactor, 0);
     options.beta1 = 0;
@@ -204,7 +230,7 @@ TEST_CASE("an update that is skipped changes nothing") {
     for (const auto kind : every_kind) {
         auto options = options_of(kind, 0.01);
         options.momentum = 0.9;
-        Bench bench(options);
+        Bench bench(options, Precision::fp32, train::Hidden::yes);
         const auto values = [&] {
             std::vector<float> all(bench.store->master().begin(), bench.store->master().end());
             for (const auto& tensor : bench.optimizer->state())
@@ -226,13 +252,14 @@ TEST_CASE("an optimizer that is given another's state and weights continues bit 
     for (const auto kind : every_kind) {
         auto options = options_of(kind, 0.01);
         options.momentum = 0.9;
-        Bench first(options), second(options);
+        Bench first(options, Precision::fp32, train::Hidden::yes),
+            second(options, Precision::fp32, train::Hidden::yes);
         const auto change_gradients = [](Bench& bench) {
             for (float& g : bench.store->gradient()) g *= -0.08f;
         };
         first.update();
         change_gradients(first);
-        change_gradients(second);
+        std::ranges::copy(first.store->gradient(), second.store->gradient().begin());
         std::ranges::copy(first.store->master(), second.store->master().begin());
         const auto &from = first.optimizer->state(), &to = second.optimizer->state();
         REQUIRE(!from.empty());
@@ -251,7 +278,7 @@ TEST_CASE("an optimizer that is given another's state and weights continues bit 
 
 TEST_CASE("every optimizer writes the copy that computes") {
     for (const auto kind : every_kind) {
-        Bench bench(options_of(kind, 0.01), Precision::bf16);
+        Bench bench(options_of(kind, 0.01), Precision::bf16, train::Hidden::yes);
         bench.update();
         const auto copy = bench.store->compute<bf16>();
         for (const auto& p : bench.table.all())

@@ -72,7 +72,7 @@ TEST_CASE("the order of the sums matters: without a fixed one the bits differ") 
 
 TEST_CASE("a deterministic run has the same bits with every optimizer, in fp32 and bf16") {
     for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
-                            OptimizerKind::adafactor, OptimizerKind::lion})
+                            OptimizerKind::adafactor, OptimizerKind::lion, OptimizerKind::muon})
         for (const auto precision : {train::Precision::fp32, train::Precision::bf16}) {
             CAPTURE(static_cast<int>(kind));
             CAPTURE(static_cast<int>(precision));

@@ -48,10 +48,10 @@ std::size_t bytes_kept_by(const OptimizerOptions& options, const train::Paramete
 
 TEST_CASE("an optimizer keeps as many bytes as it is reckoned to") {
     const train::ParameterTable table = table_without_gaps();
-    const std::size_t largest = 32 * 48;  // adafactor's scratch
+    const std::size_t largest = 32 * 48;  // elements of a matrix
     Run run{.precision = Precision::fp32};
     for (const auto kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw,
-                            OptimizerKind::adafactor, OptimizerKind::lion}) {
+                            OptimizerKind::adafactor, OptimizerKind::lion, OptimizerKind::muon}) {
         const std::size_t scratch = kind == OptimizerKind::adafactor ? largest : 0;
         for (const double decay : {0.0, 0.9}) {
             OptimizerOptions& options = run.options.optimizer;
