@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config_json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -108,6 +109,7 @@ void visit_lora(Adapters& a, Visitor&& v) {
     v.number("r", a.rank);
     v.number("alpha", a.alpha);
     v.choice("rank_stabilized", a.rank_stabilized, answers);
+    v.optional_choice("ensure_weight_tying", a.ensure_tied, answers);
     v.optional_number("dropout", a.dropout);
     v.numbers("rank_pattern", a.ranks);
     v.numbers("alpha_pattern", a.alphas);
@@ -125,6 +127,11 @@ struct Writer {
         for (const auto& [known, name] : names) {
             if (known == value) json[member] = name;
         }
+    }
+    // The first value is that of a missing member.
+    template <class Enum, class Choices>
+    void optional_choice(const char* member, Enum value, const Choices& names) {
+        if (value != Enum()) choice(member, value, names);
     }
     void number(const char* member, std::int64_t value) { json[member] = value; }
     // Members of an object, in their order.
@@ -162,6 +169,10 @@ public:
             choices += (choices.empty() ? "" : ", ") + std::string(name);
         }
         refuse(member, "is not one of " + choices);
+    }
+    template <class Enum, class Choices>
+    void optional_choice(const char* member, Enum& value, const Choices& names) const {
+        if (json_.contains(member)) choice(member, value, names);
     }
     void number(const char* member, std::int64_t& value) const {
         const Json& found = at(member);
@@ -214,19 +225,18 @@ private:
 
 Lora lora_of(const Json& json, const std::string& origin) {
     Lora lora;
-    const auto wanted = [&](bool is) {
-        if (!is)
-            throw Error(ErrorKind::config,
-                        origin +
-                            ": \"lora\" has no list of \"modules\": this is not the "
-                            "config.json of a Lockstep model");
+    const auto read_list = [&](const char* member, std::vector<std::string>& paths) {
+        const bool is_list = json.is_object() && json.contains(member) && json[member].is_array();
+        const auto is_text = [](const Json& path) { return path.is_string(); };
+        if (!is_list || !std::ranges::all_of(json[member], is_text))
+            throw Error(ErrorKind::config, origin + ": \"lora\" has no list of \"" + member +
+                                               "\": this is not the config.json of a Lockstep "
+                                               "model");
+        for (const Json& path : json[member]) paths.push_back(path.get<std::string>());
     };
-    wanted(json.is_object() && json.contains("modules") && json["modules"].is_array());
+    read_list("modules", lora.modules);
     visit_lora(lora, Reader(json, origin));
-    for (const Json& module : json["modules"]) {
-        wanted(module.is_string());
-        lora.modules.push_back(module.get<std::string>());
-    }
+    if (json.contains("modules_to_save")) read_list("modules_to_save", lora.saved);
     return lora;
 }
 
@@ -242,6 +252,7 @@ std::string to_json(const ModelConfig& config) {
         Json& lora = json["lora"];
         visit_lora(config.lora, Writer{lora});
         lora["modules"] = config.lora.modules;
+        if (!config.lora.saved.empty()) lora["modules_to_save"] = config.lora.saved;
     }
     return dump_json(json, 2) + "\n";
 }

@@ -23,6 +23,11 @@ struct Lora {
     std::vector<std::pair<std::string, float>> alphas = {};
     // Paths of lora_modules(), in their order, such as "self_attn.q_proj".
     std::vector<std::string> modules = {};
+    // Tables that are trained whole, beside the adapters (PEFT's modules_to_save): paths of
+    // whole_modules(), in their order.
+    std::vector<std::string> saved = {};
+    // The table of a base that is its head, too, stays that: one table is trained for both.
+    Has ensure_tied = Has::no;
     std::string base = {};       // the folder of the base
     std::string base_hash = {};  // hexadecimal, of the base's weights; empty: nobody knows it
 

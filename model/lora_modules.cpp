@@ -32,6 +32,16 @@ constexpr std::array phi3_modules{
     LoraModule{"mlp.down_proj", Role::ffn_down},
 };
 
+constexpr std::array llama_tables{
+    WholeModule{"model.embed_tokens", Role::embeddings},
+    WholeModule{"lm_head", Role::head},
+};
+
+constexpr std::array gpt2_tables{
+    WholeModule{"transformer.wte", Role::embeddings},
+    WholeModule{"lm_head", Role::head},
+};
+
 constexpr std::array gpt2_modules{
     LoraModule{"attn.c_attn", Role::self_qkv},
     LoraModule{"attn.c_proj", Role::self_out},
@@ -39,9 +49,13 @@ constexpr std::array gpt2_modules{
     LoraModule{"mlp.c_proj", Role::ffn_down},
 };
 
-bool names(std::string_view target, std::string_view path) noexcept {
-    return target == "all-linear" || target == path ||
+bool is_end_of(std::string_view target, std::string_view path) noexcept {
+    return target == path ||
            (path.ends_with(target) && path[path.size() - target.size() - 1] == '.');
+}
+
+bool names(std::string_view target, std::string_view path) noexcept {
+    return target == "all-linear" || is_end_of(target, path);
 }
 
 std::string known_names(Kind kind) {
@@ -90,6 +104,67 @@ std::vector<std::string> lora_paths(Kind kind, const std::vector<std::string>& t
     return paths;
 }
 
+std::span<const WholeModule> whole_modules(Kind kind) noexcept {
+    if (lora_modules(kind).empty()) return {};
+    return kind == Kind::gpt2 ? std::span<const WholeModule>(gpt2_tables) : llama_tables;
+}
+
+std::vector<std::string> whole_paths(Kind kind, const std::vector<std::string>& targets,
+                                     const std::string& origin) {
+    std::string known;
+    for (const WholeModule& module : whole_modules(kind))
+        known += (known.empty() ? "" : ", ") + std::string(last_name(module.path));
+    for (const std::string& target : targets) {
+        const auto is_named = [&](const WholeModule& module) {
+            return !target.empty() && is_end_of(target, module.path);
+        };
+        if (std::ranges::none_of(whole_modules(kind), is_named))
+            throw Error(ErrorKind::config,
+                        origin + ": '" + shown(target) +
+                            "' is no module that is trained whole beside adapters of " +
+                            architecture(kind).name + "; those are " +
+                            (known.empty() ? "none" : known));
+    }
+    std::vector<std::string> paths;
+    for (const WholeModule& module : whole_modules(kind))
+        if (std::ranges::any_of(targets,
+                                [&](auto& target) { return is_end_of(target, module.path); }))
+            paths.emplace_back(module.path);
+    return paths;
+}
+
+void tie_tables(Kind kind, Lora& lora) {
+    lora.ensure_tied = Has::yes;
+    if (kind != Kind::gpt2) return;
+    lora.saved.clear();
+    for (const WholeModule& module : whole_modules(kind)) lora.saved.emplace_back(module.path);
+}
+
+TrainedTables trained_tables(const ModelConfig& config) noexcept {
+    const bool apart = config.parts.own_head == Has::yes;
+    if (config.lora.rank == 0) return {true, apart, !apart};
+    const auto has = [&](Role role) {
+        return std::ranges::any_of(whole_modules(config.kind), [&](const WholeModule& module) {
+            return module.role == role &&
+                   std::ranges::find(config.lora.saved, module.path) != config.lora.saved.end();
+        });
+    };
+    const TrainedTables tables{has(Role::embeddings), has(Role::head)};
+    const bool any = tables.embeddings || tables.head;
+    if (any && !apart && config.lora.ensure_tied == Has::yes) return {true, false, true};
+    return tables;
+}
+
+Has unties(const ModelConfig& config) noexcept {
+    const TrainedTables tables = trained_tables(config);
+    const bool any = tables.embeddings || tables.head;
+    return any && !tables.tied && config.parts.own_head == Has::no ? Has::yes : Has::no;
+}
+
+Has has_own_head(const ModelConfig& config) noexcept {
+    return config.parts.own_head == Has::yes ? Has::yes : unties(config);
+}
+
 std::vector<std::string> lora_targets(const ModelConfig& config) {
     std::vector<std::string> targets;
     for (const std::string& path : config.lora.modules) {
@@ -107,6 +182,8 @@ std::vector<std::string> lora_targets(const ModelConfig& config) {
 }
 
 std::string lora_module_name(Kind kind, const ParameterPlace& place) {
+    for (const WholeModule& whole : whole_modules(kind))
+        if (whole.role == place.role) return whole.path;
     const auto modules = lora_modules(kind);
     const auto module = std::ranges::find_if(modules, [&](const LoraModule& each) {
         return each.role == place.role && each.part == place.part;
@@ -180,6 +257,8 @@ void validate_lora(const ModelConfig& config) {
                "; leave --lora-r out");
     if (lora_paths(config.kind, lora.modules, "adapters") != lora.modules)
         refuse("adapters: their modules are not whole paths in the order of the layer");
+    if (whole_paths(config.kind, lora.saved, "adapters") != lora.saved)
+        refuse("adapters: the modules that are trained whole are not paths in their order");
 }
 
 }  // namespace lockstep::model

@@ -19,6 +19,8 @@ using train::InitialValues;
 using train::Split;
 using train::WeightDecay;
 
+constexpr const char* head_name = "lm_head.weight";
+
 // Returns the deviation for the variance 2 / (fan in + fan out).
 double xavier_deviation(std::int64_t in, std::int64_t out) {
     return std::sqrt(2.0 / static_cast<double>(in + out));
@@ -96,7 +98,7 @@ private:
 
     // Backward begins with it.
     void head() {
-        add({Role::head}, "lm_head.weight", {config_.vocabulary, config_.embedding_size},
+        add({Role::head}, head_name, {config_.vocabulary, config_.embedding_size},
             {.decay = WeightDecay::apply, .initial = initial_.embeddings});
         ++block_;
     }
@@ -281,11 +283,25 @@ void add_adapter(const ParameterRow& matrix, const LoraModule& module, const Mod
     add(Values::lora_b, ".lora_b.weight", out, {});
 }
 
+// Makes the row of a table that is trained whole.
+ParameterRow whole_row(const ParameterRow& embeddings, Role role, int block, train::Tied tied) {
+    ParameterRow row = embeddings;
+    row.place = {role};
+    if (role == Role::head) row.parameter.name = head_name;
+    row.parameter.block = block;
+    row.parameter.tied = tied;
+    row.parameter.initial = {};
+    return row;
+}
+
 std::vector<ParameterRow> adapter_rows(const ModelConfig& config) {
     std::vector<ParameterRow> rows;
+    const std::vector<ParameterRow> base = Rows(config).make();
+    const TrainedTables tables = trained_tables(config);
     int block = -1;
+    if (tables.head) rows.push_back(whole_row(base.back(), Role::head, ++block, train::Tied::no));
     std::int64_t layer = -1;
-    for (const ParameterRow& row : Rows(config).make()) {
+    for (const ParameterRow& row : base) {
         if (row.place.values != Values::weight) continue;
         for (const LoraModule& module : lora_modules(config.kind)) {
             const auto& chosen = config.lora.modules;
@@ -297,6 +313,26 @@ std::vector<ParameterRow> adapter_rows(const ModelConfig& config) {
             add_adapter(row, module, config, block, rows);
         }
     }
+    if (tables.embeddings)
+        rows.push_back(whole_row(base.back(), Role::embeddings, ++block,
+                                 tables.tied ? train::Tied::yes : train::Tied::no));
+    return rows;
+}
+
+// A base whose table is its head keeps it for one of both while the other is trained.
+std::vector<ParameterRow> rows_that_stay(const ModelConfig& config) {
+    std::vector<ParameterRow> rows = Rows(config).make();
+    const TrainedTables tables = trained_tables(config);
+    const bool apart = config.parts.own_head == Has::yes;
+    std::erase_if(rows, [&](const ParameterRow& row) {
+        if (row.place.role == Role::head) return tables.head;
+        return row.place.role == Role::embeddings && tables.embeddings &&
+               (apart || tables.tied || tables.head);
+    });
+    if (!apart && tables.embeddings && rows.back().place.role == Role::embeddings)
+        rows.back().place.role = Role::head;
+    const int first = rows.front().parameter.block;
+    for (ParameterRow& row : rows) row.parameter.block -= first;
     return rows;
 }
 
@@ -307,7 +343,7 @@ std::vector<ParameterRow> parameter_rows(const ModelConfig& config) {
 }
 
 std::vector<ParameterRow> frozen_rows(const ModelConfig& config) {
-    return config.lora.rank > 0 ? Rows(config).make() : std::vector<ParameterRow>();
+    return config.lora.rank > 0 ? rows_that_stay(config) : std::vector<ParameterRow>();
 }
 
 }  // namespace lockstep::model

@@ -61,10 +61,12 @@ struct ParameterRow {
 //       Distributions::gpt2: normal(0, 0.02), the projections into the residual stream scaled by
 //         1 / sqrt(2 * layers), biases 0, norms 1 and 0.
 // A model with adapters has only theirs here, a block for each layer: A begins as PEFT's,
-// uniform(-1 / sqrt(in), 1 / sqrt(in)), and B as 0.
+// uniform(-1 / sqrt(in), 1 / sqrt(in)), and B as 0. Tables that are trained whole have blocks where
+// those of a model without adapters are, and begin as 0: the base's values are read instead.
 std::vector<ParameterRow> parameter_rows(const ModelConfig& config);
 // Returns what adapters are added to, which no run changes: all parameters of the same model
-// without adapters. A model that has none has no frozen rows.
+// without adapters, but the tables that only the trained ones take the place of. A model without
+// adapters has no frozen rows.
 std::vector<ParameterRow> frozen_rows(const ModelConfig& config);
 
 }  // namespace lockstep::model

@@ -73,16 +73,36 @@ private:
     const std::string origin_;
 };
 
-std::vector<std::string> targets_of(const PeftKeys& keys) {
-    const Json& targets = keys.at("target_modules");
-    if (targets == "all-linear") return {"all-linear"};
-    if (!targets.is_array()) keys.refuse("target_modules", "a list of names, or all-linear,");
+std::vector<std::string> names_at(const PeftKeys& keys, const char* key,
+                                  const std::string& wanted) {
+    const Json& list = keys.at(key);
+    if (!list.is_array()) keys.refuse(key, wanted);
     std::vector<std::string> names;
-    for (const Json& target : targets) {
-        if (!target.is_string()) keys.refuse("target_modules", "a list of names, or all-linear,");
-        names.push_back(target.get<std::string>());
+    for (const Json& name : list) {
+        if (!name.is_string()) keys.refuse(key, wanted);
+        names.push_back(name.get<std::string>());
     }
     return names;
+}
+
+std::vector<std::string> targets_of(const PeftKeys& keys) {
+    if (keys.at("target_modules") == "all-linear") return {"all-linear"};
+    return names_at(keys, "target_modules", "a list of names, or all-linear,");
+}
+
+// PEFT ties tables that have one of these names, and writes the last one for a GPT-2.
+bool is_tied_by(const std::string& name) {
+    const std::string last = name.substr(name.rfind('.') + 1);
+    return last == "embed_tokens" || last == "lm_head" || name == "transformer.wte";
+}
+
+void read_whole_modules(const PeftKeys& keys, const std::string& origin, Kind kind, Lora& lora) {
+    const Json& tied = keys.at("ensure_weight_tying");
+    if (!tied.is_null() && !tied.is_boolean()) keys.refuse("ensure_weight_tying", "true or false");
+    if (!keys.has("modules_to_save")) return;
+    const std::vector<std::string> names = names_at(keys, "modules_to_save", "a list of names");
+    lora.saved = whole_paths(kind, names, origin + ": \"modules_to_save\"");
+    if (tied == true && std::ranges::any_of(names, is_tied_by)) tie_tables(kind, lora);
 }
 
 // Some ways to begin change the base's weights, too.
@@ -167,18 +187,18 @@ Lora lora_from_peft(const std::string& text, const std::string& origin, Kind kin
     if (keys.has("task_type") && keys.at("task_type") != "CAUSAL_LM")
         keys.refuse("task_type", "an adapter of a language model (CAUSAL_LM)");
     keys.require_none("use_dora", "LoRA without DoRA's magnitudes");
-    keys.require_none("modules_to_save", "an adapter without whole modules");
     keys.require_none("layers_to_transform", "an adapter of all layers");
     keys.require_none("exclude_modules", "a list of target_modules without exceptions");
     require_own_base(keys);
     keys.require_nothing_else({"r", "lora_alpha", "use_rslora", "target_modules", "bias",
                                "init_lora_weights", "task_type", "lora_dropout", "rank_pattern",
-                               "alpha_pattern"});
+                               "alpha_pattern", "modules_to_save", "ensure_weight_tying"});
     Lora lora;
     read_sizes(keys, lora);
     lora.ranks = read_pattern<std::int64_t>(keys, "rank_pattern");
     lora.alphas = read_pattern<float>(keys, "alpha_pattern");
     lora.modules = lora_paths(kind, targets_of(keys), origin + ": \"target_modules\"");
+    read_whole_modules(keys, origin, kind, lora);
     return lora;
 }
 
@@ -206,6 +226,10 @@ std::string to_peft(const ModelConfig& config) {
         {"rank_pattern", Json::object()},
         {"alpha_pattern", Json::object()},
         {"use_dora", false}};
+    for (const std::string& path : lora.saved)
+        json["modules_to_save"].push_back(path.substr(path.rfind('.') + 1));
+    // Versions of PEFT that do not know the key refuse it.
+    if (lora.ensure_tied == Has::yes) json["ensure_weight_tying"] = true;
     for (const auto& [module, rank] : lora.ranks) json["rank_pattern"][module] = rank;
     for (const auto& [module, alpha] : lora.alphas)
         json["alpha_pattern"][module] = number_of(alpha);
@@ -213,8 +237,9 @@ std::string to_peft(const ModelConfig& config) {
 }
 
 std::string peft_name(const ModelConfig& config, const ParameterPlace& place) {
-    return "base_model.model." + lora_module_name(config.kind, place) +
-           (place.values == Values::lora_a ? ".lora_A.weight" : ".lora_B.weight");
+    const std::string name = "base_model.model." + lora_module_name(config.kind, place);
+    if (place.values == Values::weight) return name + ".weight";
+    return name + (place.values == Values::lora_a ? ".lora_A.weight" : ".lora_B.weight");
 }
 
 }  // namespace lockstep::model

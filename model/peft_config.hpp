@@ -20,7 +20,8 @@ Lora lora_from_peft(const std::string& text, const std::string& origin, Kind kin
 // Returns the adapter_config.json by which PEFT reads the model's adapters.
 std::string to_peft(const ModelConfig& config);
 
-// Returns PEFT's name of one of the adapters' parameter_rows().
+// Returns PEFT's name of one of the adapters' parameter_rows(), also of a table that is trained
+// whole.
 std::string peft_name(const ModelConfig& config, const ParameterPlace& place);
 
 }  // namespace lockstep::model

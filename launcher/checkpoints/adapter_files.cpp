@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "launcher/model_folder/adapters.hpp"
+#include "model/lora_modules.hpp"
 #include "model/peft_config.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
@@ -32,6 +33,10 @@ void write_adapters(const std::string& folder, const model::ModelConfig& config,
     std::vector<std::vector<float>> values;
     std::vector<train::TensorToWrite> tensors;
     values.reserve(rows.size());
+    const auto add = [&](const model::ParameterPlace& place, std::vector<std::int64_t> shape) {
+        tensors.emplace_back(model::peft_name(config, place), std::move(shape),
+                             HostView<const float>(view_of(values.back())));
+    };
     for (const model::ParameterRow& row : rows) {
         const train::TensorInfo* const tensor = file.find(row.parameter.name);
         require(tensor != nullptr && tensor->shape == row.parameter.shape,
@@ -44,9 +49,10 @@ void write_adapters(const std::string& folder, const model::ModelConfig& config,
             std::swap(shape[0], shape[1]);
         }
         values.push_back(std::move(read));
-        tensors.emplace_back(model::peft_name(config, row.place), std::move(shape),
-                             HostView<const float>(view_of(values.back())));
+        add(row.place, std::move(shape));
     }
+    // The table is the last one. PEFT writes it for both of its places.
+    if (model::trained_tables(config).tied) add({model::Role::head}, rows.back().parameter.shape);
     train::write_safetensors(folder + "/" + adapter_weights_file, tensors, {{"format", "pt"}});
     train::write_atomically(folder + "/" + adapter_config_file, model::to_peft(config));
 }

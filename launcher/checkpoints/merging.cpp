@@ -26,6 +26,7 @@
 #include "runtime/core/fp16.hpp"
 #include "runtime/core/json_text.hpp"
 #include "runtime/core/read_file.hpp"
+#include "runtime/files/path_status.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/checkpoint/safetensors_header.hpp"
@@ -49,7 +50,17 @@ class AdapterWeights {
 public:
     AdapterWeights(const model::ModelConfig& config, const std::string& weights) : file_(weights) {
         for (const model::ParameterRow& row : model::parameter_rows(config))
-            scales_[row.parameter.name] = model::lora_scale(config, row.place);
+            if (row.place.values != model::Values::weight)
+                scales_[row.parameter.name] = model::lora_scale(config, row.place);
+    }
+
+    // Of a table that was trained whole.
+    std::vector<float> read(const std::string& table) {
+        const auto* const tensor = file_.find(table);
+        require(tensor != nullptr, "a table that was trained is there");
+        std::vector<float> values(tensor->count);
+        file_.read(*tensor, view_of(values));
+        return values;
     }
 
     float scale(const train::KnownTensor& matrix) const {
@@ -95,44 +106,89 @@ void add_product(const Factors& factors, float scale, bool turned, std::span<flo
     }
 }
 
-// Rounds the sums once to the type of the matrix. Returns whether it can hold all of them.
-template <class T>
-bool merge_values(const Factors& factors, float scale, bool turned, std::vector<std::byte>& bytes) {
+// Changes the values, which are rounded once to their type. Returns whether it can hold them.
+template <class T, class Change>
+bool change_values(const Change& change, std::vector<std::byte>& bytes) {
     std::vector<T> stored(bytes.size() / sizeof(T));
     std::memcpy(stored.data(), bytes.data(), bytes.size());
     std::vector<float> values(stored.size());
     std::ranges::transform(stored, values.begin(), [](T v) { return static_cast<float>(v); });
-    add_product(factors, scale, turned, values);
+    change(values);
     std::ranges::transform(values, stored.begin(), [](float v) { return T(v); });
     std::memcpy(bytes.data(), stored.data(), bytes.size());
     return std::ranges::all_of(stored, [](T v) { return std::isfinite(static_cast<float>(v)); });
 }
 
-void merge_tensor(const train::TensorInfo& tensor, const train::KnownTensor& known,
-                  AdapterWeights& adapters, std::vector<std::byte>& bytes) {
-    const Factors factors = adapters.read(known);
-    const float scale = adapters.scale(known);
-    const auto merged = [&]<class T>(T) {
-        return merge_values<T>(factors, scale, known.turned, bytes);
-    };
-    const bool is_finite = tensor.type == Dtype::bf16   ? merged(bf16())
-                           : tensor.type == Dtype::fp16 ? merged(fp16())
-                                                        : merged(float());
+template <class Change>
+void change_tensor(const train::TensorInfo& tensor, const Change& change,
+                   std::vector<std::byte>& bytes) {
+    const bool is_finite = tensor.type == Dtype::bf16   ? change_values<bf16>(change, bytes)
+                           : tensor.type == Dtype::fp16 ? change_values<fp16>(change, bytes)
+                                                        : change_values<float>(change, bytes);
     if (!is_finite)
         throw Error(ErrorKind::data, tensor.name +
                                          " has values with its adapter that its type cannot hold; "
                                          "the adapters or their scale are wrong for this base");
 }
 
-// Returns all that is before the tensors, without a checksum that they no longer have.
-std::string header_of(const train::OpenedSafetensors& opened) {
+void merge_tensor(const train::TensorInfo& tensor, const train::KnownTensor& known,
+                  AdapterWeights& adapters, std::vector<std::byte>& bytes) {
+    const Factors factors = adapters.read(known);
+    const float scale = adapters.scale(known);
+    change_tensor(
+        tensor,
+        [&](std::vector<float>& values) { add_product(factors, scale, known.turned, values); },
+        bytes);
+}
+
+constexpr const char* embeddings_name = "embeddings.weight";
+constexpr const char* head_name = "lm_head.weight";
+
+// What becomes of the base's tables.
+struct Tables {
+    model::TrainedTables trained;
+    // The base has one tensor for both, and the merged model two.
+    bool adds_head = false;
+
+    // Returns the name of the trained table that a tensor of the base gets the values of, or an
+    // empty one.
+    std::string source_of(const std::string& tensor) const {
+        if (tensor == embeddings_name) return trained.embeddings ? embeddings_name : "";
+        if (tensor != head_name) return "";
+        if (trained.head) return head_name;
+        return trained.tied ? embeddings_name : "";
+    }
+};
+
+void replace_table(const train::TensorInfo& tensor, const std::string& table,
+                   AdapterWeights& adapters, std::vector<std::byte>& bytes) {
+    const std::vector<float> trained = adapters.read(table);
+    require(trained.size() == tensor.count, "a table that was trained has its shape");
+    change_tensor(
+        tensor, [&](std::vector<float>& values) { values = trained; }, bytes);
+}
+
+bool is_table(const train::TensorInfo& tensor, const char* name) {
+    const auto known = train::of_transformers(tensor.name);
+    return known && known->name == name;
+}
+
+// Returns all that is before the tensors, without a checksum that they no longer have. The head
+// that is added is the last tensor.
+std::string header_of(const train::OpenedSafetensors& opened, const train::TensorInfo* added) {
     constexpr std::size_t length_bytes = 8;
     std::string header(opened.part.data_begin, '\0');
     train::read_at(opened.part.file, opened.part.path, "header", 0, header.data(), header.size());
-    if (!opened.metadata.contains(train::checksum_key)) return header;
+    if (!opened.metadata.contains(train::checksum_key) && added == nullptr) return header;
     nlohmann::ordered_json json =
         nlohmann::ordered_json::parse(header.begin() + length_bytes, header.end());
-    json["__metadata__"].erase(train::checksum_key);
+    if (json.contains("__metadata__")) json["__metadata__"].erase(train::checksum_key);
+    if (added != nullptr) {
+        const std::uint64_t end = opened.part.bytes - opened.part.data_begin;
+        json[head_name] = {{"dtype", json[added->name]["dtype"]},
+                           {"shape", json[added->name]["shape"]},
+                           {"data_offsets", {end, end + added->count * bytes_of(added->type)}}};
+    }
     std::string text = dump_json(json);
     text.resize((text.size() + length_bytes - 1) / length_bytes * length_bytes, ' ');
     std::string length(length_bytes, '\0');
@@ -141,27 +197,62 @@ std::string header_of(const train::OpenedSafetensors& opened) {
     return length + text;
 }
 
-// Returns the number of matrices that were merged.
-std::size_t merge_file(const std::string& from, const std::string& to, AdapterWeights& adapters) {
-    const train::OpenedSafetensors opened = train::open_safetensors(from);
-    train::OutputFile out(to, train::OutputFile::Mode::create);
-    out.write(header_of(opened));
-    std::size_t merged = 0;
-    for (const train::TensorInfo& tensor : opened.tensors) {
-        std::vector<std::byte> bytes(tensor.count * bytes_of(tensor.type));
-        train::read_at(opened.part.file, from, tensor.name, tensor.offset, bytes.data(),
-                       bytes.size());
-        const auto known = train::of_transformers(tensor.name);
-        if (known && known->name.ends_with(".weight") && adapters.has(*known)) {
-            merge_tensor(tensor, *known, adapters, bytes);
-            ++merged;
-        }
-        out.write(std::span<const std::byte>(bytes));
-    }
-    out.sync();
-    out.close();
-    return merged;
+std::vector<std::byte> bytes_of_tensor(const train::OpenedSafetensors& opened,
+                                       const train::TensorInfo& tensor) {
+    std::vector<std::byte> bytes(tensor.count * bytes_of(tensor.type));
+    train::read_at(opened.part.file, opened.part.path, tensor.name, tensor.offset, bytes.data(),
+                   bytes.size());
+    return bytes;
 }
+
+// Writes one file after another.
+class Merge {
+public:
+    Merge(const model::ModelConfig& config, const std::string& weights, const Tables& tables)
+        : adapters_(config, weights), tables_(tables) {}
+
+    void file(const std::string& from, const std::string& to) {
+        const train::OpenedSafetensors opened = train::open_safetensors(from);
+        const auto table = std::ranges::find_if(
+            opened.tensors, [](const auto& tensor) { return is_table(tensor, embeddings_name); });
+        const train::TensorInfo* const added =
+            tables_.adds_head && table != opened.tensors.end() ? &*table : nullptr;
+        train::OutputFile out(to, train::OutputFile::Mode::create);
+        out.write(header_of(opened, added));
+        for (const train::TensorInfo& tensor : opened.tensors)
+            out.write(std::span<const std::byte>(merged(opened, tensor)));
+        if (added != nullptr) out.write(std::span<const std::byte>(head_like(opened, *added)));
+        out.sync();
+        out.close();
+    }
+    // Returns the number of matrices that were merged.
+    std::size_t matrices() const noexcept { return matrices_; }
+
+private:
+    std::vector<std::byte> merged(const train::OpenedSafetensors& opened,
+                                  const train::TensorInfo& tensor) {
+        std::vector<std::byte> bytes = bytes_of_tensor(opened, tensor);
+        const auto known = train::of_transformers(tensor.name);
+        if (!known || !known->name.ends_with(".weight")) return bytes;
+        if (const std::string source = tables_.source_of(known->name); !source.empty()) {
+            replace_table(tensor, source, adapters_, bytes);
+        } else if (adapters_.has(*known)) {
+            merge_tensor(tensor, *known, adapters_, bytes);
+            ++matrices_;
+        }
+        return bytes;
+    }
+    std::vector<std::byte> head_like(const train::OpenedSafetensors& opened,
+                                     const train::TensorInfo& table) {
+        std::vector<std::byte> bytes = bytes_of_tensor(opened, table);
+        if (tables_.trained.head) replace_table(table, head_name, adapters_, bytes);
+        return bytes;
+    }
+
+    AdapterWeights adapters_;
+    const Tables tables_;
+    std::size_t matrices_ = 0;
+};
 
 // Pickles and the like hold the weights as they were.
 bool holds_weights(const fs::path& path) {
@@ -205,6 +296,55 @@ void require_same_base(const model::ModelConfig& config) {
                         config.lora.base + " is not that which they were trained with; restore it");
 }
 
+nlohmann::ordered_json read_file_of(const std::string& path) {
+    return nlohmann::ordered_json::parse(read_json_text(path));
+}
+
+// A head of its own is told by config.json, and by an index where the files have one.
+void tell_head(const std::string& folder, const std::vector<std::string>& files,
+               const Tables& tables) {
+    const std::string config = folder + "/config.json",
+                      index = folder + "/" + train::weight_index_file;
+    nlohmann::ordered_json json = read_file_of(config);
+    json["tie_word_embeddings"] = false;
+    train::write_atomically(config, dump_json(json, 2) + "\n");
+    if (!tables.adds_head || !path_exists(index)) return;
+    json = read_file_of(index);
+    const auto grow = [&](const char* member, std::uint64_t by) {
+        nlohmann::ordered_json& metadata = json["metadata"];
+        if (metadata.is_object() && metadata.contains(member) &&
+            metadata[member].is_number_unsigned())
+            metadata[member] = metadata[member].get<std::uint64_t>() + by;
+    };
+    for (const std::string& file : files) {
+        const train::OpenedSafetensors opened = train::open_safetensors(file);
+        for (const train::TensorInfo& tensor : opened.tensors) {
+            if (!is_table(tensor, embeddings_name)) continue;
+            json["weight_map"][head_name] = fs::path(file).filename().string();
+            grow("total_size", tensor.count * bytes_of(tensor.type));
+            grow("total_parameters", tensor.count);
+        }
+    }
+    train::write_atomically(index, dump_json(json, 2) + "\n");
+}
+
+Tables tables_of(const model::ModelConfig& config, const std::vector<std::string>& files) {
+    Tables tables{model::trained_tables(config)};
+    if (model::unties(config) == model::Has::no) return tables;
+    if (config.kind == model::Kind::gpt2)
+        throw Error(ErrorKind::config,
+                    "--merge: these adapters have another head than their table of embeddings, and "
+                    "a GPT-2 of this kind is not read here; let PEFT's merge_and_unload() merge "
+                    "them, or train with --lora-ensure-weight-tying");
+    tables.adds_head = std::ranges::none_of(files, [](const std::string& file) {
+        const train::OpenedSafetensors opened = train::open_safetensors(file);
+        return std::ranges::any_of(opened.tensors, [](const train::TensorInfo& tensor) {
+            return is_table(tensor, head_name);
+        });
+    });
+    return tables;
+}
+
 }  // namespace
 
 void write_merged(const std::string& to, const model::ModelConfig& config,
@@ -215,14 +355,16 @@ void write_merged(const std::string& to, const model::ModelConfig& config,
     const std::string base = base_weights(config.lora);
     const std::vector<std::string> files =
         train::is_weight_index(base) ? train::files_of_index(base) : std::vector{base};
+    const Tables tables = tables_of(config, files);
     write_new_folder(to, existing, [&](const std::string& folder) {
-        AdapterWeights adapters(config, weights);
+        Merge merge(config, weights, tables);
         copy_others(config.lora.base, folder);
-        std::size_t merged = 0;
         for (const std::string& file : files)
-            merged += merge_file(file, folder + "/" + fs::path(file).filename().string(), adapters);
+            merge.file(file, folder + "/" + fs::path(file).filename().string());
         const auto layers = static_cast<std::size_t>(config.decoder_layers);
-        require(merged == config.lora.modules.size() * layers, "each adapter has its matrix");
+        require(merge.matrices() == config.lora.modules.size() * layers,
+                "each adapter has its matrix");
+        if (model::unties(config) == model::Has::yes) tell_head(folder, files, tables);
     });
 }
 

@@ -249,10 +249,12 @@ constexpr std::array habits{
         "adapter adapter-name-or-path lora-model-dir lora-path lora-weights peft-model-id peft",
         "train goes on from PEFT's adapters by --lora DIR; other programs take their "
         "folder as -mf DIR"},
-    OptionHabit{"use-dora lora-bias lora-modules-to-save modules-to-save init-lora-weights "
-                "additional-target apply-lora-to-output pissa-init loraplus-lr-ratio relora-steps "
-                "lora-fan-in-fan-out create-new-adapter",
-                "leave it out: adapters are those of plain LoRA, without biases and other modules"},
+    OptionHabit{"modules-to-save additional-target",
+                "it is --lora-modules-to-save NAMES here, for embed_tokens and lm_head"},
+    OptionHabit{"ensure-weight-tying", "it is --lora-ensure-weight-tying here"},
+    OptionHabit{"use-dora lora-bias init-lora-weights apply-lora-to-output pissa-init "
+                "loraplus-lr-ratio relora-steps lora-fan-in-fan-out create-new-adapter",
+                "leave it out: adapters are those of plain LoRA, without biases"},
     OptionHabit{
         "use-peft lora use-lora peft-type task-type lora-task-type finetuning-type train-type",
         "adapters (LoRA) are trained by --lora-r N with --init-model FOLDER; without it all "

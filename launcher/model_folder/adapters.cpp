@@ -60,6 +60,13 @@ model::Lora chosen(const model::ModelConfig& base, const LoraChoice& choice) {
     lora.rank_stabilized = choice.rank_stabilized ? model::Has::yes : model::Has::no;
     lora.dropout = choice.dropout;
     lora.modules = model::lora_paths(base.kind, words_of(choice.modules), "--lora-modules");
+    lora.saved =
+        model::whole_paths(base.kind, words_of(choice.modules_to_save), "--lora-modules-to-save");
+    if (choice.ensure_weight_tying) model::tie_tables(base.kind, lora);
+    if (choice.ensure_weight_tying && base.parts.own_head == model::Has::yes)
+        refuse_lora(
+            "--lora-ensure-weight-tying: the head of this base is not its table of "
+            "embeddings; leave it out");
     return lora;
 }
 
@@ -81,6 +88,8 @@ void require_same_adapters(const model::ModelConfig& model, const std::string& f
     differs("lora-alpha", wanted.alpha != there.alpha);
     differs("lora-rs", wanted.rank_stabilized != there.rank_stabilized);
     differs("lora-modules", wanted.modules != there.modules);
+    differs("lora-modules-to-save", wanted.saved != there.saved);
+    differs("lora-ensure-weight-tying", wanted.ensure_tied != there.ensure_tied);
 }
 
 void require_base_for_adapters(const ModelSource& source, const char* option) {

@@ -27,6 +27,8 @@ struct LoraChoice {
     std::int64_t rank = 0;  // 0: no adapters
     double alpha = 0;       // 0: twice the rank
     std::string modules = "all-linear";
+    std::string modules_to_save;  // trained whole
+    bool ensure_weight_tying = false;
     bool rank_stabilized = false;
     float dropout = 0;
     std::string adapter;  // folder of adapters to begin with; empty: new ones

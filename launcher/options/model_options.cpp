@@ -94,6 +94,10 @@ OptionTable lora_table(RunConfig& config) {
     table.rate("lora-dropout", lora.dropout, "on what adapters read");
     table.text("lora-modules", lora.modules, "NAMES",
                "matrices with adapters, by the ends of their names: q_proj,v_proj; or all-linear");
+    table.text("lora-modules-to-save", lora.modules_to_save, "NAMES",
+               "tables that are trained whole beside the adapters: embed_tokens, lm_head");
+    table.flag("lora-ensure-weight-tying", lora.ensure_weight_tying,
+               "a table that is the head, too, stays that when it is trained whole");
     table.flag("lora-rs", lora.rank_stabilized, "adapters count alpha / sqrt(rank) times");
     table
         .text("lora", lora.adapter, "DIR",

@@ -92,7 +92,8 @@ std::vector<OptionTable> program_tables(Task task, Ranks ranks, std::vector<Opti
             add_others(Task::plan, "it is for `lockstep plan`; leave it out", config, tables);
     }
     if (task == Task::evaluate || task == Task::display || talks(task))
-        refuse({{"lora", "lora-r", "lora-alpha", "lora-modules", "lora-rs"},
+        refuse({{"lora", "lora-r", "lora-alpha", "lora-modules", "lora-modules-to-save",
+                 "lora-ensure-weight-tying", "lora-rs"},
                 "a folder with adapters, of a run or of PEFT, is given by -mf"},
                tables);
     if (task != Task::evaluate && task != Task::display && !talks(task))

@@ -165,13 +165,18 @@ void check_lora(const RunConfig& config) {
     if (given("lora-r") && config.lora.rank > 0 && !config.lora.adapter.empty())
         config_error(
             "--lora-r contradicts --lora, whose adapters have their own rank; leave one out");
-    for (const char* option : {"lora-alpha", "lora-modules", "lora-rs"}) {
+    for (const char* option : {"lora-alpha", "lora-modules", "lora-rs", "lora-modules-to-save",
+                               "lora-ensure-weight-tying"}) {
         if (!given(option) || config.lora.rank > 0) continue;
         config_error("--" + std::string(option) +
                      (config.lora.adapter.empty() ? ": give --lora-r, the rank, too"
                                                   : ": the adapters of --lora have their own; "
                                                     "leave it out"));
     }
+    if (config.lora.ensure_weight_tying && config.lora.modules_to_save.empty())
+        config_error(
+            "--lora-ensure-weight-tying is for tables that are trained whole; give "
+            "--lora-modules-to-save, too");
     if (given("lora-dropout") && config.lora.rank == 0 && config.lora.adapter.empty())
         config_error("--lora-dropout: give --lora-r, the rank, or --lora, too");
 }

@@ -9,6 +9,8 @@
 #include "launcher/model_folder/adapters.hpp"
 #include "launcher/model_folder/huggingface_folder.hpp"
 #include "launcher/model_folder/model_folder.hpp"
+#include "launcher/rank/frozen_base.hpp"
+#include "model/lora_modules.hpp"
 #include "runtime/comm/texts.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/files/path_status.hpp"
@@ -108,6 +110,10 @@ std::string first_adapters(const RunConfig& config, const model::ModelConfig& mo
     std::string path = first_weights(config, model, warn_on_standard_error);
     log.info("adapters are added to the model in " + printable(model.lora.base) +
              (path.empty() ? "" : "; they begin as those of " + printable(path)));
+    if (model::unties(model) == model::Has::yes)
+        log.info(
+            "the table of embeddings and the head are one matrix in this base and two with these "
+            "adapters, as in PEFT; --lora-ensure-weight-tying keeps them one");
     return path;
 }
 
@@ -126,14 +132,18 @@ void tell_unread(const RunConfig& config, Log& log) {
                      " is not read: the run continues with the weights of its checkpoint");
 }
 
-void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,
+void load_first_weights(const std::string& path, const NewWeights& made, model::Model& model,
                         train::Engine& engine, comm::Communicator& ranks) {
     if (engine.owned() == nullptr) {
         if (ranks.rank() != 0) return;
-        return path.empty() ? model.initialize(seed) : model.load_weights(path);
+        if (!path.empty()) return model.load_weights(path);
+        model.initialize(made.seed);
+    } else {
+        if (!comm::broadcast_text(ranks, path).empty())
+            return load_shared_weights(path, model, engine, ranks);
+        model.initialize_owned(made.seed);
     }
-    if (comm::broadcast_text(ranks, path).empty()) return model.initialize_owned(seed);
-    load_shared_weights(path, model, engine, ranks);
+    begin_tables(made.config, model, engine, ranks);
 }
 
 }  // namespace lockstep::launcher

@@ -34,9 +34,14 @@ std::string first_adapters(const RunConfig& config, const model::ModelConfig& mo
 std::string first_weights_text(const std::string& init_model, const std::string& weights);
 // Tells that a run that continues reads none of the weights that its options name.
 void tell_unread(const RunConfig& config, Log& log);
-// Gives a run its first weights: those of the file that rank 0 names, or initial ones if that is
-// empty. Collective.
-void load_first_weights(const std::string& path, std::uint64_t seed, model::Model& model,
+// What weights are made of that no file holds.
+struct NewWeights {
+    const model::ModelConfig& config;
+    std::uint64_t seed = 0;
+};
+// Gives a run its first weights: those of the file that rank 0 names, or new ones if that is empty.
+// Collective.
+void load_first_weights(const std::string& path, const NewWeights& made, model::Model& model,
                         train::Engine& engine, comm::Communicator& ranks);
 
 }  // namespace lockstep::launcher

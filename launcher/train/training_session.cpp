@@ -126,8 +126,8 @@ std::string TrainingSession::tell_record(const train::RunRecord& record) const {
 
 void TrainingSession::start_first_weights() {
     const bool is_first = job_.rank_info.rank == 0;
-    load_first_weights(is_first ? tell_first_weights() : "", options_.seed, *model_, *engine_,
-                       *job_.communicator);
+    load_first_weights(is_first ? tell_first_weights() : "", {plan_.model, options_.seed}, *model_,
+                       *engine_, *job_.communicator);
     const std::string kept = is_first ? keep_earlier_files(config_.model_file) : "";
     if (!kept.empty())
         log_.info(printable(config_.model_file) + ": what this run would replace is kept: " + kept);

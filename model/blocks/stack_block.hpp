@@ -180,7 +180,7 @@ void StackBlock<Ctx, T>::backward(StackPass<Ctx, T> run, const Weights& weights,
         give_memory_biases(run, weights);
         finish();
     }
-    if (weights.frozen) return;
+    if (weights.frozen && input.rows.empty()) return;
     EmbeddingBlock<Ctx, T>::backward(run, weights, saved.embedding, d, input);
     if (has_embedding_block(weights)) finish();
 }

@@ -102,14 +102,14 @@ public:
           tensor_(tensor != nullptr && !tensor->slice.is_whole() ? tensor : nullptr),
           slice_(tensor_ != nullptr ? tensor_->slice : train::TensorSlice()),
           table_(store.table()),
-          frozen_(frozen != nullptr),
           weights_(bind_weights<T>(ctx, config_, table_, store, frozen, slice_)),
           encoder_(stack_settings(config, StackKind::encoder, slice_)),
           decoder_(stack_settings(config, StackKind::decoder, slice_)),
           plan_(plan),
-          lent_(frozen_ ? LentGradients<Ctx>() : LentGradients<Ctx>(store)),
-          own_head_(config.parts.own_head),
-          head_end_(own_head_ == Has::yes ? end_of_first_block(table_) : 0),
+          lent_(frozen != nullptr ? LentGradients<Ctx>() : LentGradients<Ctx>(store)),
+          tables_(trained_tables(config)),
+          own_head_(has_own_head(config)),
+          head_end_(tables_.head ? end_of_first_block(table_) : 0),
           moving_weights_(store.weight_placement().has_slots()),
           ctx_(ctx),
           upload_(ctx) {}
@@ -172,7 +172,7 @@ public:
         const auto begin = [&needs] { needs.begin_block(); };
         upload(batch);
         const Sides sides = placed_sides();
-        if (!frozen_) begin();  // the embedding table
+        if (tables_.embeddings) begin();
         typename Stacks::Calls calls;
         if (moving_weights_) calls.begin = begin;
         Constant memory;
@@ -182,7 +182,7 @@ public:
         }
         const Constant output = Stacks::evaluate(decoder_run(sides, nullptr), weights_.decoder,
                                                  weights_.embeddings, memory, calls);
-        if (has_head_block()) begin();
+        if (tables_.head) begin();
         kernels::LossSums* const own =
             tensor_ == nullptr ? losses : losses + slice_.rank * sides.own.target.total;
         OutputHead<Ctx, T>::evaluate(ctx_, arena_, weights_.head, weights_.class_bias.view(),
@@ -209,9 +209,6 @@ private:
         Matrix d_memory;
         typename device::Arena<Space>::Mark before_decoder;
     };
-
-    // Tells whether the head has a block of the table.
-    bool has_head_block() const noexcept { return own_head_ == Has::yes && !frozen_; }
 
     // Uploads the labels unless they follow from the tokens.
     void place_labels(const train::Batch& batch) {
@@ -287,7 +284,7 @@ private:
     // Returns the table itself, to which the loss's part was written if the head is tied to it, or
     // the separate rows.
     InputGradient<Space> input_gradient(const train::InputRows& rows, kernels::Into into) const {
-        if (frozen_) return {{}, {}, into};
+        if (!tables_.embeddings) return {{}, {}, into};
         if (own_head_ == Has::yes) return {weights_.d_embeddings, {}, into};
         if (rows.sums == nullptr) return {weights_.d_embeddings};
         const auto vocabulary = static_cast<std::size_t>(config_.vocabulary);
@@ -300,7 +297,7 @@ private:
         const NamedRange range("forward");
         BlockNeeds needs(table_, sink);
         const auto begin = [&] { lent_.use_from(arena_, needs.begin_block()); };
-        if (!frozen_) begin();  // the embedding table
+        if (tables_.embeddings) begin();
         if (weights_.encoder) {
             saved.memory = Stacks::forward(encoder_run(sides, state), *weights_.encoder,
                                            weights_.embeddings, {}, saved.encoder, begin);
@@ -311,7 +308,7 @@ private:
         saved.before_decoder = arena_.mark();
         saved.output = Stacks::forward(decoder_run(sides, state), weights_.decoder,
                                        weights_.embeddings, saved.memory, saved.decoder, begin);
-        if (has_head_block()) begin();
+        if (tables_.head) begin();
         lent_.use_none(arena_);
     }
 
@@ -333,7 +330,7 @@ private:
         };
         StackPass<Ctx, T> decoder = decoder_run(sides, state), encoder = encoder_run(sides, state);
         decoder.gradients_into = encoder.gradients_into = into;
-        if (has_head_block()) finish();
+        if (tables_.head) finish();
         Stacks::backward(decoder, weights_.decoder, saved.decoder, d_output, saved.memory,
                          saved.d_memory, input, finish);
         if (weights_.encoder) {
@@ -341,7 +338,7 @@ private:
             Stacks::backward(encoder, *weights_.encoder, saved.encoder, saved.d_memory, {}, {},
                              input, finish);
         }
-        if (!frozen_) finish();  // the embedding table, which forward reads first
+        if (tables_.embeddings) finish();  // forward reads it first
     }
 
     void check(const train::Batch& batch) const {
@@ -373,13 +370,13 @@ private:
     const TensorRanks<Space>* const tensor_;  // null: this rank computes alone
     const train::TensorSlice slice_;
     const train::ParameterTable table_;
-    const bool frozen_;  // the table has adapters alone, in blocks of layers
     const TransformerWeights<T, Space> weights_;
     const StackSettings encoder_, decoder_;
     const RecomputePlan plan_;
     const LentGradients<Ctx> lent_;
+    const TrainedTables tables_;  // those that have blocks
     const Has own_head_;
-    const std::size_t head_end_;  // elements of its block; 0 if the table of embeddings is the head
+    const std::size_t head_end_;  // elements of the head's block; 0 if it has none
     const bool moving_weights_;   // they lie in slots
     Ctx& ctx_;
     device::Upload<Ctx> upload_;

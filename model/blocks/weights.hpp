@@ -102,7 +102,8 @@ struct Stack {
     // backward writes before the block of the projections has its slot, or while its memory is lent
     // (lent_gradients.hpp). Empty on devices that never lend, unless gradients have slots.
     View<float, Space> memory_biases;
-    bool frozen = false;  // only the adapters of its layers have gradients
+    // Only the adapters of its layers, and maybe the tables, have gradients.
+    bool frozen = false;
 };
 
 template <class T, class Space>
@@ -191,11 +192,13 @@ public:
             stack.positions = {owner.sinusoidal.view().data(), positions, d};
         if (has(in_stack(Role::positions))) {
             const auto rows = matrix(in_stack(Role::positions));
-            const auto d_rows = d_matrix(in_stack(Role::positions));
             const std::int64_t unused = (rows.rows - positions) * d;
             stack.positions = {rows.data + unused, positions, d};
-            stack.d_positions = {d_rows.data + unused, positions, d};
-            stack.d_unused_positions = {d_rows.data, static_cast<std::size_t>(unused)};
+            if (!stack.frozen) {
+                const auto d_rows = d_matrix(in_stack(Role::positions));
+                stack.d_positions = {d_rows.data + unused, positions, d};
+                stack.d_unused_positions = {d_rows.data, static_cast<std::size_t>(unused)};
+            }
         }
         if (has(in_stack(Role::embedding_norm)))
             stack.embedding_norm = norm(in_stack(Role::embedding_norm));
@@ -374,7 +377,7 @@ template <class T, class Space>
 void bind_ends(const ModelConfig& config, const Binder<T, Space>& bind,
                TransformerWeights<T, Space>& weights) {
     const ParameterPlace table{Role::embeddings};
-    const ParameterPlace head{config.parts.own_head == Has::yes ? Role::head : Role::embeddings};
+    const ParameterPlace head{has_own_head(config) == Has::yes ? Role::head : Role::embeddings};
     if (bind.has(table)) {
         weights.embeddings = bind.matrix(table);
         weights.d_embeddings = bind.d_matrix(table);

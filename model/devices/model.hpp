@@ -37,6 +37,10 @@ public:
     // Writes one of its parameters, before anything is calculated.
     virtual void write_frozen(const train::Parameter& parameter, HostView<const float> values) = 0;
 
+    // Writes one of the parameters that are trained, after initialize() or initialize_owned(); all
+    // ranks that share a replica call it.
+    virtual void write_weights(const train::Parameter& parameter, HostView<const float> values) = 0;
+
     // Writes the usual initial weights, which depend only on the config and the seed, or the
     // weights that train::load_weights reads.
     virtual void initialize(std::uint64_t seed) = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -68,6 +69,21 @@ public:
                 frozen_->template compute<T>(parameter.offset, parameter.count));
         });
         context_->synchronize();
+    }
+
+    void write_weights(const train::Parameter& parameter, HostView<const float> values) override {
+        train::OwnedAccess* const owned = engine_ == nullptr ? nullptr : engine_->owned();
+        if (owned == nullptr) {
+            if (gets_weights()) return;
+            std::ranges::copy(values,
+                              weights_.fetch().subview(parameter.offset, parameter.count).begin());
+            return weights_.write_back();
+        }
+        for (const train::RunPiece& piece : owned->current().weights)
+            if (piece.name == parameter.name)
+                std::ranges::copy(values.subview(piece.first, piece.values.size()),
+                                  piece.values.begin());
+        owned->write_back(train::OwnedAccess::Written::weights);
     }
 
     void initialize(std::uint64_t seed) override {

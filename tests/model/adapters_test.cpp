@@ -27,6 +27,7 @@
 #include "runtime/files/path_status.hpp"
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/train/checkpoint/checkpoint_tensors.hpp"
+#include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/checkpoint/transformers_names.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/support/summed_losses.hpp"
@@ -87,7 +88,9 @@ struct AdaptedModel {
                                                       frozen.get())) {
         train::load_weights(adapted.folder + "/adapter_model.safetensors", table, store.master());
         std::vector<float> base(frozen_table.flat_size());
-        train::load_weights(adapted.base, frozen_table, view_of(base));
+        train::SafetensorsFile file(adapted.base + "/model.safetensors");
+        for (const train::Parameter& p : frozen_table.all())
+            file.read(*file.find(p.name), view_of(base).subview(p.offset, p.count));
         if (precision == train::Precision::fp32) {
             std::ranges::copy(base, frozen->compute<float>().begin());
         } else {
@@ -317,6 +320,42 @@ TEST_CASE("adapters have a block for each layer, the last layer's first") {
           model::parameter_table(base).flat_size());
 }
 
+TEST_CASE("tables that are trained whole have blocks of their own") {
+    const auto names = [](const train::ParameterTable& table) {
+        std::vector<std::string> tables;
+        for (const train::Parameter& p : table.all())
+            if (p.name == "lm_head.weight" || p.name == "embeddings.weight")
+                tables.push_back(p.name + (p.tied == train::Tied::yes ? " tied" : ""));
+        return tables;
+    };
+    using Names = std::vector<std::string>;
+    const std::string embeddings = "embeddings.weight", head = "lm_head.weight";
+    const auto check = [&](const char* name, const Names& trained, const Names& kept) {
+        CAPTURE(name);
+        const Adapted adapted("tests/golden/adapters/" + std::string(name));
+        const train::ParameterTable table = model::parameter_table(adapted.config);
+        CHECK(names(table) == trained);
+        CHECK(names(model::frozen_table(adapted.config)) == kept);
+        if (trained.empty()) return;
+        const bool has_head = trained.front() == head, has_table = trained.back() != head;
+        CHECK((table.all().front().name == head) == has_head);
+        CHECK((table.all().back().name == embeddings) == has_table);
+        CHECK(table.all().back().block == 1 + (has_head ? 1 : 0) + (has_table ? 1 : 0));
+        CHECK(model::has_own_head(adapted.config) ==
+              (trained.back() == embeddings + " tied" ? model::Has::no : model::Has::yes));
+    };
+    check("llama_tables", {head, embeddings}, {});
+    check("gpt2_table", {embeddings}, {embeddings + " tied"});
+    check("gpt2_head", {head}, {embeddings + " tied"});
+    check("gpt2_tables", {head, embeddings}, {});
+    check("gpt2_tied", {embeddings + " tied"}, {});
+    Adapted one("tests/golden/adapters/llama_tables");
+    one.config.lora.saved = {"lm_head"};
+    CHECK(names(model::frozen_table(one.config)) == Names{embeddings});
+    one.config.lora.saved = {"model.embed_tokens"};
+    CHECK(names(model::frozen_table(one.config)) == Names{head});
+}
+
 TEST_CASE("adapters are read from config.json and adapter_config.json as they were written") {
     for (const std::string& folder : folders()) {
         CAPTURE(folder);
@@ -355,7 +394,31 @@ TEST_CASE("adapters of other kinds are refused by their key") {
     refused(with("use_rslora", 1), "\"use_rslora\"");
     refused(with("bias", "all"), "\"bias\" is \"all\"");
     refused(with("use_dora", true), "\"use_dora\" is true");
-    refused(with("modules_to_save", {"lm_head"}), "\"modules_to_save\"");
+    const auto saved = [&](const json& names) {
+        return model::lora_from_peft(with("modules_to_save", names).dump(), "F", model::Kind::llama)
+            .saved;
+    };
+    CHECK(saved({"lm_head", "embed_tokens"}) ==
+          std::vector<std::string>{"model.embed_tokens", "lm_head"});
+    CHECK(saved({"model.embed_tokens"}) == std::vector<std::string>{"model.embed_tokens"});
+    CHECK(saved(json::array()).empty());
+    refused(with("modules_to_save", {"lm_head", "norm"}), "\"modules_to_save\": 'norm'");
+    refused(with("modules_to_save", {"wte"}), "embed_tokens, lm_head");
+    refused(with("modules_to_save", {"tokens"}), "'tokens'");
+    refused(with("modules_to_save", {""}), "\"modules_to_save\"");
+    refused(with("modules_to_save", {1}), "\"modules_to_save\" is [1]");
+    refused(with("modules_to_save", "lm_head"), "\"modules_to_save\" is \"lm_head\"");
+    // PEFT does not take this name for a tied table.
+    const auto tied = [&](const json& names) {
+        json changed = with("modules_to_save", names);
+        changed["target_modules"] = {"c_attn"};
+        changed["ensure_weight_tying"] = true;
+        return model::lora_from_peft(changed.dump(), "F", model::Kind::gpt2).ensure_tied;
+    };
+    CHECK(tied({"wte"}) == model::Has::no);
+    CHECK(tied({"lm_head"}) == model::Has::yes);
+    CHECK(tied(nullptr) == model::Has::no);
+    refused(with("ensure_weight_tying", "yes"), "\"ensure_weight_tying\"");
     refused(with("rank_pattern", {{"q_proj", 0}}), "\"rank_pattern\"");
     refused(with("rank_pattern", {{"q_proj", 1.5}}), "\"rank_pattern\"");
     refused(with("rank_pattern", {{"^model.*q_proj", 8}}), "\"rank_pattern\"");

@@ -200,6 +200,15 @@ std::optional<KnownTensor> of_transformers(std::string_view theirs) {
     return find(gpt2_tables, gpt2_layer, without_gpt2_prefix(theirs), "h.");
 }
 
+namespace {
+
+// Of tokens, or of the output.
+bool is_table(std::string_view ours) noexcept {
+    return ours == llama_tables.front().ours || ours == llama_tables.back().ours;
+}
+
+}  // namespace
+
 std::string adapter_name(const KnownTensor& matrix, LoraFactor factor) {
     const std::string_view weight = ".weight";
     std::string name = matrix.name.substr(0, matrix.name.size() - weight.size());
@@ -219,7 +228,8 @@ std::optional<KnownTensor> of_peft(std::string_view theirs) {
         if (!matrix) return std::nullopt;
         return KnownTensor{adapter_name(*matrix, factor), factor == LoraFactor::b};
     }
-    return std::nullopt;
+    const auto whole = of_transformers(theirs);
+    return whole && is_table(whole->name) ? whole : std::nullopt;
 }
 
 bool is_logits_bias(std::string_view theirs) noexcept { return theirs == logits_bias; }
@@ -344,6 +354,8 @@ std::string_view keys_of_stacks(std::string_view ours, Deciding what) noexcept {
 
 std::string_view deciding_keys(NamesOf names, std::string_view ours, Deciding what) noexcept {
     if (is_encoder_decoder(names)) return keys_of_stacks(ours, what);
+    if (names == NamesOf::peft && is_table(ours))
+        return what == Deciding::presence ? "modules_to_save" : "base_model_name_or_path";
     if (names == NamesOf::peft)
         return what == Deciding::presence ? "target_modules"
                                           : "r, rank_pattern, base_model_name_or_path";

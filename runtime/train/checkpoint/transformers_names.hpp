@@ -23,7 +23,7 @@ struct KnownTensor {
 std::optional<KnownTensor> of_transformers(std::string_view theirs);
 
 // Returns what one of PEFT's tensors of an adapter (LoRA) of such a model is here; both factors are
-// stored as [rank, columns].
+// stored as [rank, columns]. Tables of tokens and of the output may be there whole.
 std::optional<KnownTensor> of_peft(std::string_view theirs);
 
 // Returns the name of a factor of the adapter of a matrix, or of a part of it, here.

@@ -156,6 +156,8 @@ TEST_CASE("the options of transformers' Trainer, its launchers and others are an
         {"cutoff-len", "--truncate N"},
         {"sample-packing", "`lockstep prepare --help`"},
         {"lora-target-linear", "--lora-modules all-linear"},
+        {"modules-to-save", "--lora-modules-to-save NAMES"},
+        {"additional-target", "--lora-modules-to-save NAMES"},
         {"evals-per-epoch", "--validation-every-n-epochs X"},
         {"flash-attention", "leave it out"},
         {"enable-activation-checkpointing", "--recompute layer"},

@@ -143,7 +143,9 @@ const char* const steps =
 TEST_CASE("a step from adapters of PEFT is PEFT's, and so is the loss") {
     const ScratchFolder scratch;
     const std::string llama = llama_in(scratch);
-    for (const std::string name : {"gpt2", "gpt2_attention", "llama", "llama_patterns"}) {
+    for (const std::string name :
+         {"gpt2", "gpt2_attention", "gpt2_head", "gpt2_table", "gpt2_tables", "gpt2_tied", "llama",
+          "llama_patterns", "llama_tables"}) {
         CAPTURE(name);
         const std::string base = name.starts_with("llama") ? llama : gpt2,
                           model = scratch / ("m_" + name);
@@ -156,8 +158,8 @@ TEST_CASE("a step from adapters of PEFT is PEFT's, and so is the loss") {
         CHECK(loss_of(adapter, data) == doctest::Approx(loss).epsilon(1e-5));
         ran("lockstep train --init-model " + base + " --lora " + adapter + " -mf " + model +
             " --data " + data + steps +
-            "--optimizer adamw --betas 0.9,0.999 --adam-eps 1e-8 --weight-decay 0.1 "
-            "--gradient-clip 0 -bs 4 --max-train-steps 1");
+            "--optimizer adamw --betas 0.9,0.999 --weight-decay 0.1 --adam-eps " +
+            expected.value("adam_eps", "1e-8") + " --gradient-clip 0 -bs 4 --max-train-steps 1");
         const auto after = tensors_of(model + "/adapter_model.safetensors");
         check_alike(after, tensors_of(adapters + name + "/after_step.safetensors"), 1e-5);
         auto config = json::parse(read_text(model + "/adapter_config.json"));
@@ -165,6 +167,9 @@ TEST_CASE("a step from adapters of PEFT is PEFT's, and so is the loss") {
         for (const char* key :
              {"r", "lora_alpha", "use_rslora", "fan_in_fan_out", "rank_pattern", "alpha_pattern"})
             CHECK(config.at(key) == given.at(key));
+        CHECK(config.at("modules_to_save").is_null() == given.at("modules_to_save").is_null());
+        CHECK(config.value("ensure_weight_tying", false) ==
+              given.value("ensure_weight_tying", false));
         CHECK(config.at("base_model_name_or_path") == std::filesystem::canonical(base).string());
         // What was written is read as what is kept.
         const std::string own = scratch / ("own_" + name);
@@ -212,7 +217,8 @@ TEST_CASE("ranks that share adapters write the same bits, and a run goes on bit 
 TEST_CASE("merged adapters are a model of transformers with the same replies") {
     const ScratchFolder scratch;
     const std::string llama = llama_in(scratch);
-    for (const std::string name : {"gpt2", "llama", "llama_patterns"}) {
+    for (const std::string name :
+         {"gpt2", "gpt2_tied", "llama", "llama_patterns", "llama_tables"}) {
         CAPTURE(name);
         const std::string base = name.starts_with("llama") ? llama : gpt2,
                           merged = scratch / (name + "_m");
@@ -232,6 +238,85 @@ TEST_CASE("merged adapters are a model of transformers with the same replies") {
     refuses("lockstep checkpoint convert " + gpt2 + " " + (scratch / "x") + " --merge",
             {"has no adapters"});
     CHECK(!std::filesystem::exists(scratch / "x"));
+}
+
+TEST_CASE("tables that are trained whole begin as the base's, and ranks give the same bits") {
+    const ScratchFolder scratch;
+    const std::string llama = llama_in(scratch);
+    const auto trained = [&](const std::string& name, const std::string& rate,
+                             const std::string& more) {
+        ran("lockstep multiprocessing_train --distributed-world-size 3 --lora-r 2 -mf " +
+            (scratch / name) + " --precision fp32 --threads 1 --lr-scheduler none " +
+            "--warmup-updates -1 -bs 1 -lr " + rate + more);
+        return read_text(scratch / (name + "/model.safetensors"));
+    };
+    const std::string two = " --max-train-steps 2", four = " --max-train-steps 4";
+    const std::string tied = " --lora-modules-to-save wte --lora-ensure-weight-tying",
+                      apart = " --lora-modules-to-save wte",
+                      both = " --lora-modules-to-save embed_tokens,lm_head";
+    int number = 0;
+    for (const auto& [base, tables] :
+         {std::pair{gpt2, tied}, std::pair{gpt2, apart}, std::pair{llama, both}}) {
+        CAPTURE(tables);
+        const std::string id = std::to_string(number++), data = prepare(scratch, base);
+        const std::string more = " --init-model " + base + " --data " + data + tables;
+        (void)trained("z" + id, "1e-30", more + two + " --zero 3");
+        CHECK(loss_of(scratch / ("z" + id), data) ==
+              doctest::Approx(loss_of(base, data)).epsilon(1e-6));
+        const std::string whole = trained("w" + id, "0.01", more + four + " --zero 0");
+        CHECK(loss_of(scratch / ("w" + id), data) < loss_of(base, data) - 0.01);
+        for (const char* const stage : {"1", "2", "3"}) {
+            const std::string name = "s" + id + stage, zero = " --zero " + std::string(stage);
+            (void)trained(name, "0.01", more + two + zero);
+            CHECK(trained(name, "0.01", more + four + zero) == whole);
+        }
+    }
+}
+
+TEST_CASE("a base whose table is its head has two when one of them was trained") {
+    const ScratchFolder scratch;
+    const std::string llama = llama_in(scratch), base = scratch / "tied";
+    copy_files(llama, base);
+    auto config = json::parse(read_text(base + "/config.json"));
+    config["tie_word_embeddings"] = true;
+    write_text(base + "/config.json", config.dump());
+    const auto tensors = tensors_of(llama + "/model.safetensors");
+    std::vector<train::TensorToWrite> kept;
+    const train::OpenedSafetensors opened = train::open_safetensors(llama + "/model.safetensors");
+    for (const train::TensorInfo& tensor : opened.tensors)
+        if (tensor.name != "lm_head.weight")
+            kept.emplace_back(tensor.name, tensor.shape,
+                              HostView<const float>(tensors.at(tensor.name).data(), tensor.count));
+    train::write_safetensors(base + "/model.safetensors", kept, {{"format", "pt"}});
+    const std::string parts = scratch / "parts", data = prepare(scratch, base);
+    ran("lockstep checkpoint convert " + base + " " + parts +
+        " --to transformers --shard-size 60KB");
+    REQUIRE(std::filesystem::exists(parts + "/model.safetensors.index.json"));
+    const auto& table = tensors.at("model.embed_tokens.weight");
+    int number = 0;
+    for (const auto& [from, tables] :
+         {std::pair{base, "embed_tokens"}, std::pair{parts, "lm_head"},
+          std::pair{base, "embed_tokens --lora-ensure-weight-tying"}}) {
+        CAPTURE(tables);
+        const std::string id = std::to_string(number++), run = scratch / ("run" + id),
+                          merged = scratch / ("merged" + id);
+        const auto trained =
+            ran("lockstep train --init-model " + from + " --lora-r 2 --lora-modules-to-save " +
+                tables + " -mf " + run + " --data " + data + steps + "-bs 2 --max-train-steps 2");
+        const bool apart = std::string(tables).find("ensure") == std::string::npos;
+        CHECK(contains(trained.out + trained.err, "--lora-ensure-weight-tying keeps them one") ==
+              apart);
+        ran("lockstep checkpoint convert " + run + " " + merged + " --merge");
+        CHECK(loss_of(merged, data) == doctest::Approx(loss_of(run, data)).epsilon(1e-5));
+        CHECK(json::parse(read_text(merged + "/config.json")).at("tie_word_embeddings") != apart);
+        ran("lockstep checkpoint convert " + merged + " " + (merged + "_one") +
+            " --to transformers");
+        const auto found = tensors_of(merged + "_one/model.safetensors");
+        CHECK(found.contains("lm_head.weight") == apart);
+        const bool embeddings = std::string(tables).starts_with("embed_tokens");
+        CHECK((found.at("model.embed_tokens.weight") != table) == embeddings);
+        if (apart) CHECK((found.at("lm_head.weight") == table) == embeddings);
+    }
 }
 
 TEST_CASE("a run of adapters is merged, made of a checkpoint and gone on from") {
@@ -391,6 +476,19 @@ TEST_CASE("what does not fit adapters is refused in one line") {
     refuses(line + "--lora-r 2 --lora-modules q_proj --init-model " + gpt2,
             {"--lora-modules", "q_proj", "c_attn"});
     refuses(line + "--lora-r 2 --lora-modules , --init-model " + gpt2, {"--lora-modules"});
+    refuses(line + "--lora-modules-to-save wte --init-model " + gpt2,
+            {"--lora-modules-to-save", "--lora-r"});
+    refuses(line + "--lora-r 2 --lora-modules-to-save ln_f --init-model " + gpt2,
+            {"--lora-modules-to-save: 'ln_f'", "wte, lm_head"});
+    refuses(line + "--lora-r 2 --lora-ensure-weight-tying --init-model " + gpt2,
+            {"--lora-modules-to-save"});
+    refuses("lockstep train --max-train-steps 1 --data " + prepare(scratch, llama) + " -mf " +
+                (scratch / "m") + " --lora-r 2 --lora-modules-to-save lm_head " +
+                "--lora-ensure-weight-tying --init-model " + llama,
+            {"--lora-ensure-weight-tying", "not its table"});
+    refuses("lockstep checkpoint convert " + adapter_in(scratch, "gpt2_table", gpt2) + " " +
+                (scratch / "m") + " --merge",
+            {"--merge", "merge_and_unload"});
     const std::string adapter = adapter_in(scratch, "gpt2", gpt2);
     refuses(line + "--lora-r 2 --lora " + adapter + " --init-model " + gpt2, {"contradicts"});
     refuses(line + "--lora-rs --lora " + adapter + " --init-model " + gpt2, {"--lora-rs"});
