@@ -226,6 +226,7 @@ class Package(unittest.TestCase):
 
     def test_trackers_that_cannot_be_started_end_no_training(self):
         for python, line in (("/nowhere/python", "warning: /nowhere/python cannot be started to send metrics to trackers: No such"),
+                             ("/bin/false", "warning: an error (code 1) has ended what sends metrics to trackers; this sends the rest: /bin/false"),
                              (sys.executable, "track: this Python has no package comet_ml")):
             shown, _ = self.trackers(env={"LOCKSTEP_PYTHON": python}, **({} if line[0] == "w" else {"comet": True}))
             self.assertIn("training ended", shown)
