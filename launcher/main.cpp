@@ -135,6 +135,15 @@ int written(const launcher::Program& program, const std::string& name, int code)
     return code == 0 && answers ? 1 : code;
 }
 
+// Returns the exit code. Relative paths mean nothing in a folder that somebody has removed.
+int told_of_folder(const std::string& name, const std::filesystem::filesystem_error& error) {
+    std::error_code gone;
+    const std::filesystem::path folder = std::filesystem::current_path(gone);
+    complain(name, gone ? "the current folder does not exist any more; change to another"
+                        : launcher::exception_text(error));
+    return gone ? 2 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -168,6 +177,8 @@ int main(int argc, char** argv) {
     } catch (const Error& e) {
         if (!is_unread(e)) complain(name, e.what());
         return launcher::exit_code(e);
+    } catch (const std::filesystem::filesystem_error& e) {
+        return told_of_folder(name, e);
     } catch (const std::exception& e) {
         complain(name, launcher::exception_text(e));
         return 1;

@@ -43,6 +43,8 @@ void check_messages(const Line& line, const SourceLine& source_line) {
         const bool object = message.is_object();
         if (!object || !message.contains("role") || !message["role"].is_string())
             throw_bad_text(source_line, which + " has no 'role'" + expected);
+        if (!has_content(message))
+            throw_bad_text(source_line, which + " has no 'content'" + expected);
         if (message.contains("content") &&
             (message["content"].is_number() || message["content"].is_boolean()))
             throw_bad_text(source_line, which +

@@ -22,15 +22,6 @@
 namespace lockstep::data {
 namespace {
 
-void refuse_broken_links(const std::string& folder) {
-    for (const char* name : format::foreign_tokenizer_files) {
-        const std::string path = folder + "/" + name;
-        std::error_code unknown;
-        if (std::filesystem::is_symlink(path, unknown) && !path_exists(path))
-            throw Error(ErrorKind::data, path + ": is a link to nowhere; fetch the file again");
-    }
-}
-
 SpecialTokens special_tokens_in(const std::string& folder, const PretrainedTokenizer& engine,
                                 const ReplyTokens& of_replies) {
     const SpecialTokenIds& ids = engine.special_tokens();

@@ -57,8 +57,25 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
     if (!file.flush()) throw_errno("cannot write", path);
 }
 
+void refuse_broken_links(const std::string& directory) {
+    for (const char* name : format::foreign_tokenizer_files) {
+        const std::string path = directory + "/" + name;
+        std::error_code unknown;
+        if (std::filesystem::is_symlink(path, unknown) && !path_exists(path))
+            throw Error(ErrorKind::data, path + ": is a link to nowhere; fetch the file again");
+    }
+}
+
 TokenizerFile read_tokenizer_file(const std::string& directory) {
     const std::string path = directory + "/" + tokenizer_file_in(directory);
+    if (!path_exists(path)) {
+        refuse_broken_links(directory);
+        throw Error(ErrorKind::data,
+                    directory +
+                        ": has no tokenizer: neither one that lockstep prepare has made, nor "
+                        "tokenizer.json, vocab.json with merges.txt or tokenizer.model; copy "
+                        "what is missing");
+    }
     const std::string text =
         read_json_text(path, "cannot read the tokenizer (made by lockstep prepare)");
     const auto json = try_parse_json(text);

@@ -30,6 +30,8 @@ void write_tokenizer_file(const std::string& directory, const TokenizerFile& con
 // Tells whether the directory holds a tokenizer in Hugging Face's form that Lockstep has not
 // described.
 bool holds_huggingface_tokenizer(const std::string& directory);
+// Throws a data error if a file of such a tokenizer is a link to nowhere.
+void refuse_broken_links(const std::string& directory);
 // Returns the name of the file that describes the directory's tokenizer.
 std::string tokenizer_file_in(const std::string& directory);
 // Throws an error that names the file.

@@ -141,7 +141,7 @@ std::unique_ptr<Claims> claim_outputs(const RunConfig& config, const Job& job) {
 
 }  // namespace
 
-int run_evaluation(const RunConfig& config, LaunchMode mode) {
+int run_evaluation(const RunConfig& config, LaunchMode mode, const EvaluationCheck& check) {
     const comm::RankInfo told = rank_info_of(config, mode);
     require_secret(config, told);
     std::optional<EndWithReader> reader;
@@ -151,6 +151,7 @@ int run_evaluation(const RunConfig& config, LaunchMode mode) {
     const comm::RankInfo& rank_info = job.rank_info;
     const auto claims = claim_outputs(config, job);
     const DataSets sets = open_data_sets("data", config.data);
+    check(config, sets, job);
     const auto read = read_weights(config, job, rank_info);
     LoadedModel& loaded = *read;
     comm::RankProgress* watched = nullptr;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "data/storage/check_shards.hpp"
 #include "launcher/options/run_config.hpp"
+#include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/job.hpp"
 
 namespace lockstep::launcher {
@@ -11,7 +14,11 @@ namespace lockstep::launcher {
 // `missing` says whether another host may have a shard that is not here.
 void check_evaluation(const RunConfig& config, data::MissingShards missing);
 
+// Is called by every rank before weights are read; may throw a config error on all of them.
+using EvaluationCheck =
+    std::function<void(const RunConfig& config, const DataSets& sets, const Job& job)>;
+
 // Evaluates as one rank; rank 0 prints the report. Returns the exit code.
-int run_evaluation(const RunConfig& config, LaunchMode mode);
+int run_evaluation(const RunConfig& config, LaunchMode mode, const EvaluationCheck& check);
 
 }  // namespace lockstep::launcher

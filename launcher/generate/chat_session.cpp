@@ -8,6 +8,7 @@
 #include "data/tokenizers/written_words.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "model/architectures.hpp"
+#include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 
@@ -40,6 +41,7 @@ ChatSession::ChatSession(const RunConfig& config)
       learnt_dialogues_(learnt_dialogues(config.model_file)),
       longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
       max_length_(reply_options(config).max_length),
+      hypotheses_(reply_options(config).beam_size),
       device_(lone_device(config)),
       loaded_(config.model_file, config.checkpoint, device_),
       chat_(data::ChatFormat::of(loaded_.tokenizer())),
@@ -82,6 +84,26 @@ std::vector<std::int32_t> ChatSession::context_of_prompt(const Prompt& prompt) c
     const bool one_text = prompt.shape == TalkShape::other && prompt.turns.size() == 1;
     const bool as_texts = prompt.talk.empty() || (!chat_ && (learnt_dialogues_ || one_text));
     return as_texts ? context_of(prompt.turns) : context_of_talk(prompt.talk, prompt.where);
+}
+
+PromptBytes ChatSession::bytes_of(const std::vector<std::vector<std::int32_t>>& contexts) const {
+    if (device_.gpu) return {};
+    const model::ModelConfig& model = loaded_.config();
+    const bool encodes = model::has_encoder(model);
+    std::int64_t tokens = 0, new_tokens = 0;
+    for (const auto& context : contexts) {
+        std::int64_t seen = std::min(std::ssize(context), model.n_positions);
+        if (longest_ > 0) seen = std::min(seen, longest_);
+        tokens += encodes ? seen : seen * hypotheses_;
+        new_tokens += std::min(max_length_, model.n_positions - (encodes ? 0 : seen)) * hypotheses_;
+    }
+    const std::int64_t number_bytes = device_.precision == train::Precision::fp32 ? 4 : 2;
+    const std::int64_t token_bytes =
+        model.decoder_layers * model::widths(model).key_value() * number_bytes;
+    const std::int64_t score_bytes =
+        std::ssize(contexts) * model.vocabulary * static_cast<std::int64_t>(sizeof(float));
+    return {tokens * token_bytes + score_bytes,
+            (tokens + new_tokens) * token_bytes + score_bytes * hypotheses_};
 }
 
 std::vector<std::vector<Reply>> ChatSession::ranked(

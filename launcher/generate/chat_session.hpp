@@ -19,6 +19,12 @@ namespace lockstep::launcher {
 // Throws a data error that begins with `where` when the text is not UTF-8 or has a NUL.
 void require_text(const std::string& text, const std::string& where);
 
+// What prompts take beside the weights: keys and values of their tokens, and the scores of one.
+struct PromptBytes {
+    std::int64_t certain = 0;  // without the replies, which may be short
+    std::int64_t at_most = 0;  // with the longest replies
+};
+
 // Owns a model that replies to texts on this host.
 class ChatSession {
 public:
@@ -44,6 +50,9 @@ public:
     // end of a context that is too long is used.
     std::vector<std::vector<Reply>> ranked(const std::vector<std::vector<std::int32_t>>& contexts,
                                            const std::vector<std::uint32_t>& rows);
+
+    // Returns what these take of a CPU's memory when they are answered together. On a GPU: nothing.
+    PromptBytes bytes_of(const std::vector<std::vector<std::int32_t>>& contexts) const;
 
     // Returns the best reply. With a chat template, the turns are those of the user and the
     // assistant in turn, the last one is the user's, and --system is before them.
@@ -73,6 +82,7 @@ private:
     const bool learnt_dialogues_;
     const std::int64_t longest_;     // maximum tokens of context; <= 0: the model's positions
     const std::int64_t max_length_;  // of a reply
+    const std::int64_t hypotheses_;  // of a context
     std::uint64_t cut_contexts_ = 0;
     const ComputeDevice device_;
     LoadedModel loaded_;

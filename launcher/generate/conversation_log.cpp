@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "launcher/text/unwritten_answer.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/failure_reason.hpp"
 #include "runtime/core/json_text.hpp"
 
 namespace lockstep::launcher {
@@ -101,7 +103,11 @@ void ConversationLog::write(const std::string& text, std::int64_t at) {
     for (std::string_view rest = text; !rest.empty();) {
         const ssize_t written = pwrite(file_.raw(), rest.data(), rest.size(), at);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) throw_errno(unwritten, path_);
+        // The talk has begun, so that the request was not wrong.
+        if (written <= 0) {
+            const int code = errno;
+            throw UnwrittenAnswer(path_ + ": " + unwritten + ": " + failure_reason(code), code);
+        }
         rest.remove_prefix(static_cast<std::size_t>(written));
         at += written;
     }

@@ -86,6 +86,7 @@ std::vector<std::string> words_of_all(const nlohmann::json& messages, const std:
     for (const nlohmann::json& message : messages) {
         if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
             refuse(where, R"("messages" has one without a "role")");
+        if (!data::has_content(message)) refuse(where, R"("messages" has one without a "content")");
         const auto content = message.find("content");
         if (content != message.end() && (content->is_number() || content->is_boolean()))
             refuse(where, R"("messages" has a "content" that is neither a text nor a list)");

@@ -20,17 +20,15 @@ std::string run_of(const SharedNeed& shared) {
                              : "the " + std::to_string(shared.ranks) + " ranks that share it take ";
 }
 
-std::string refusal(const SharedNeed& shared, const MemoryLimit& limit) {
+std::string refusal(const SharedNeed& shared, const MemoryLimit& limit, const MemoryWords& words) {
     return limit.owner + " " + bytes_text(limit.bytes) + " of memory, and " + run_of(shared) +
-           "at least " + bytes_text(shared.need.certain) +
-           " for weights, gradients, optimizer and activations: ";
+           "at least " + bytes_text(shared.need.certain) + " for " + words.parts + ": ";
 }
 
-std::string shortage(const SharedNeed& shared, const MemoryLimit& limit) {
+std::string shortage(const SharedNeed& shared, const MemoryLimit& limit, const MemoryWords& words) {
     return "warning: " + limit.owner + " " + bytes_text(limit.bytes) + " of memory, of which " +
            bytes_text(limit.free) + " are free, and " + run_of(shared) + "up to " +
-           bytes_text(shared.need.planned) +
-           ": the kernel may kill it (lockstep plan says what takes it)";
+           bytes_text(shared.need.planned) + ": the kernel may kill it" + words.more;
 }
 
 int sharing_ranks(const RunConfig& config, const comm::RankInfo& self) {
@@ -85,7 +83,8 @@ std::string remedy_within(RunConfig asked, const model::RecomputePlan& recompute
 
 void require_memory(const MemoryNeed& own, const std::vector<MemoryLimit>& limits,
                     comm::Communicator& communicator, const comm::RankInfo& self,
-                    const MemoryRemedy& remedy, const MemoryWarning& warn) {
+                    const MemoryRemedy& remedy, const MemoryWarning& warn,
+                    const MemoryWords& words) {
     const std::vector<SharedNeed> needs = shared_needs(own, limits, communicator);
     std::optional<std::size_t> refused, scarce;
     for (std::size_t i = 0; i < limits.size(); ++i) {
@@ -100,15 +99,15 @@ void require_memory(const MemoryNeed& own, const std::vector<MemoryLimit>& limit
     communicator.finish();
     if (without.front() == 0) {
         if (scarce && needs[*scarce].first_rank == self.rank)
-            warn(shortage(needs[*scarce], limits[*scarce]));
+            warn(shortage(needs[*scarce], limits[*scarce], words));
         return;
     }
     const bool tells = refused && needs[*refused].first_rank == self.rank;
     std::string why = "another rank has no room for this run in its memory";
     if (tells)
-        why = refusal(needs[*refused], limits[*refused]) +
+        why = refusal(needs[*refused], limits[*refused], words) +
               remedy(limits[*refused].bytes / needs[*refused].ranks) + ", or " +
-              limits[*refused].to_raise + " (lockstep plan says what takes it)";
+              limits[*refused].to_raise + words.more;
     refuse_together(communicator, self, tells ? Teller::this_rank : Teller::another,
                     Error(ErrorKind::config, why));
 }

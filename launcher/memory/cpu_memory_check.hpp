@@ -17,12 +17,19 @@ namespace lockstep::launcher {
 using MemoryRemedy = std::function<std::string(std::int64_t bytes)>;
 using MemoryWarning = std::function<void(const std::string&)>;
 
+// What takes the memory, and where more about it is told.
+struct MemoryWords {
+    std::string parts = "weights, gradients, optimizer and activations";
+    std::string more = " (lockstep plan says what takes it)";
+};
+
 // Throws a config error on every rank if ranks that share memory take more of it for certain than
 // there is: the kernel would kill one without a word. The lowest of those ranks tells it. Warns
 // where they take more than is free now, which other programs may give back. Collective.
 void require_memory(const MemoryNeed& own, const std::vector<MemoryLimit>& limits,
                     comm::Communicator& communicator, const comm::RankInfo& self,
-                    const MemoryRemedy& remedy, const MemoryWarning& warn);
+                    const MemoryRemedy& remedy, const MemoryWarning& warn,
+                    const MemoryWords& words = {});
 
 // The same for a run on the CPU, which a quick plan tells the need of. Where none can be made,
 // nothing is refused.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/memory/weights_memory.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "launcher/model_folder/model_folder.hpp"
@@ -14,10 +15,6 @@
 
 namespace lockstep::launcher {
 
-namespace {
-
-// A CPU computes with weights in fp32, and a bf16 copy comes on top. Returns 0 where the file
-// cannot hold as many as config.json says: whoever reads the model tells that.
 std::int64_t bytes_of_weights(const RunConfig& config) {
     constexpr std::uintmax_t smallest_weight = 2;
     const std::string file = config.model_file + "/" + train::weights_file;
@@ -27,8 +24,6 @@ std::int64_t bytes_of_weights(const RunConfig& config) {
     return static_cast<std::int64_t>(count * sizeof(float) +
                                      model::frozen_table(model).count() * smallest_weight);
 }
-
-}  // namespace
 
 void require_room_for_weights(std::int64_t bytes, const std::string& model_file,
                               const std::vector<MemoryLimit>& limits) {
@@ -45,6 +40,25 @@ void require_room_for_weights(std::int64_t bytes, const std::string& model_file,
                 " of memory, of which " + bytes_text(limit.free) +
                 " are free, and the weights in " + model_file + " alone take " + bytes_text(bytes) +
                 ": the kernel may kill this program");
+}
+
+std::string require_room_for_prompts(std::int64_t weights, std::int64_t prompts,
+                                     const MemoryNeed& need,
+                                     const std::vector<MemoryLimit>& limits) {
+    if (need.planned == 0 || limits.empty()) return "";
+    const MemoryLimit& limit = *std::ranges::min_element(limits, {}, &MemoryLimit::bytes);
+    const std::int64_t room = std::max<std::int64_t>(limit.bytes - weights, 0);
+    if (need.planned <= room) return "";
+    const std::int64_t fits = room / (need.planned / prompts + 1);
+    const std::string remedy = fits > 0 ? "give --batchsize " + std::to_string(fits)
+                                        : "give a smaller --beam-size or --max-length";
+    const std::string what = limit.owner + " " + bytes_text(limit.bytes) + " of memory, and " +
+                             std::to_string(prompts) + " prompts at once take ";
+    if (need.certain <= room)
+        return "warning: " + what + "up to " + bytes_text(weights + need.planned) +
+               " with the weights: the kernel may kill this program; " + remedy;
+    throw Error(ErrorKind::config, what + "at least " + bytes_text(weights + need.certain) +
+                                       " with the weights: " + remedy + ", or " + limit.to_raise);
 }
 
 void require_room_for_weights(const RunConfig& config) {

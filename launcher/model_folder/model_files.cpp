@@ -14,6 +14,7 @@
 #include "runtime/train/checkpoint/checkpoint_folder.hpp"
 #include "runtime/train/checkpoint/checkpoint_names.hpp"
 #include "runtime/train/checkpoint/manifest.hpp"
+#include "runtime/train/checkpoint/weight_index.hpp"
 #include "runtime/train/folder/lock_file.hpp"
 
 namespace lockstep::launcher {
@@ -91,6 +92,30 @@ void require_other_file(const std::string& option, const std::string& path,
     throw Error(ErrorKind::config, option + " " + path +
                                        ": is a file of the model's folder, which it would "
                                        "overwrite; name another file");
+}
+
+// Half of a Hugging Face cache is links, which `cp -r` of a snapshot takes along without the files.
+void refuse_broken_links(const std::string& folder) {
+    std::error_code unknown;
+    for (const char* name : {"config.json", "adapter_config.json", "adapter_model.safetensors",
+                             train::weights_file, train::weight_index_file}) {
+        const fs::path path = fs::path(folder) / name;
+        if (!fs::is_symlink(path, unknown) || path_exists(path)) continue;
+        throw Error(ErrorKind::config, path.string() + ": is a link to " +
+                                           fs::read_symlink(path, unknown).string() +
+                                           ", which does not exist; fetch the file again (cp -rL "
+                                           "copies what links name)");
+    }
+}
+
+std::string hub_hint(const std::string& name) {
+    const fs::path path(name);
+    const bool like_one = path.is_relative() && std::distance(path.begin(), path.end()) == 2 &&
+                          !name.starts_with(".") && path.has_filename() &&
+                          !path_exists(path.parent_path());
+    return like_one ? "; a model of the Hugging Face Hub is fetched first: hf download " + name +
+                          " --local-dir FOLDER"
+                    : "";
 }
 
 std::string broken_link(const std::string& folder) {

@@ -21,6 +21,14 @@ bool is_of_a_run(const std::string& name);
 void require_other_file(const std::string& option, const std::string& path,
                         const std::string& folder);
 
+// Throws a config error that names the first file of a model in the folder that is a link to
+// nowhere.
+void refuse_broken_links(const std::string& folder);
+
+// Returns what to do if a path that does not exist looks like a model's name on the Hugging Face
+// Hub, as "Qwen/Qwen3-0.6B". Empty: it does not.
+std::string hub_hint(const std::string& name);
+
 // Returns a text such as "runs is a link to /mnt/runs, which does not exist" if the folder does not
 // exist because of such a link on its path, and otherwise an empty one.
 std::string broken_link(const std::string& folder);

@@ -208,7 +208,9 @@ model::ModelConfig agreed(const ModelSource& source, const model::ModelConfig& s
 
 ModelSource source_of(const std::string& model_file, const std::string& init_model) {
     if (!init_model.empty() && !path_exists(init_model))
-        throw Error(ErrorKind::config, "--init-model " + init_model + ": does not exist");
+        throw Error(ErrorKind::config,
+                    "--init-model " + init_model + ": does not exist" + hub_hint(init_model));
+    if (!init_model.empty()) refuse_broken_links(init_model);
     if (init_model.empty() || holds_model(model_file)) return {model_file};
     return {model_folder_of(init_model), "--init-model"};
 }
@@ -262,12 +264,14 @@ std::string model_folder_of(const std::string& path) {
 void require_model(const std::string& folder) {
     if (const std::string broken = broken_link(folder); !broken.empty())
         throw Error(ErrorKind::config, folder + ": holds no model: " + broken);
+    refuse_broken_links(folder);
     if (holds_model(folder)) return;
     if (const std::string instead = instead_of_checkpoint(folder); !instead.empty())
         throw Error(ErrorKind::config,
                     folder + ": is a checkpoint, and no model's folder; give " + instead);
-    throw Error(ErrorKind::config,
-                folder + ": holds no model (no config.json); train one with -mf " + folder);
+    throw Error(ErrorKind::config, folder +
+                                       ": holds no model (no config.json); train one with -mf " +
+                                       folder + (path_exists(folder) ? "" : hub_hint(folder)));
 }
 
 namespace {

@@ -63,6 +63,12 @@ std::int64_t add_lane(EpochPlan& plan, data::LanePlanner lane, const data::Batch
 
 }  // namespace
 
+EpochPlan plan_lane(data::LanePlanner lane, const data::BatchRules& rules, std::int64_t max_rows) {
+    EpochPlan plan;
+    add_lane(plan, std::move(lane), rules, max_rows);
+    return plan;
+}
+
 EpochPlan plan_epoch(data::RowStore& store, std::span<const data::SplitInfo> splits,
                      const data::BatchRules& rules, const EpochOptions& options) {
     const auto [mixture, window_batches] =

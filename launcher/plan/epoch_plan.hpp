@@ -35,6 +35,8 @@ struct EpochOptions {
 // Plans as a run with these options does, from the lengths of the rows only.
 EpochPlan plan_epoch(data::RowStore& store, std::span<const data::SplitInfo> splits,
                      const data::BatchRules& rules, const EpochOptions& options);
+// Plans the micro-batches of one lane, until they have `max_rows` rows.
+EpochPlan plan_lane(data::LanePlanner lane, const data::BatchRules& rules, std::int64_t max_rows);
 // Plans the training rows of the data sets in the same way. Reads only the data sets' indices.
 EpochPlan plan_epoch(std::span<const data::Dataset> datasets, const data::BatchRules& rules,
                      const EpochOptions& options);

@@ -24,7 +24,7 @@ namespace lockstep::launcher {
 
 namespace {
 
-constexpr std::array forwarded_always = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+constexpr std::array forwarded_always = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
 constexpr std::array forwarded_unless_ignored = {SIGHUP, SIGQUIT};
 
 // Turns signals into reads of a descriptor during its lifetime and blocks them meanwhile. Children
@@ -145,7 +145,8 @@ public:
         : children_(children), options_(options) {}
 
     void received(int signal) {
-        if (signal == SIGUSR1 || signal == SIGUSR2) return children_.ask_all(signal);
+        if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGXCPU)
+            return children_.ask_all(signal);
         // Schedulers may repeat TERM. Only a person who types Ctrl-C again wants no checkpoint.
         const bool second = result_.signal != 0 && signal == SIGINT;
         const bool first = result_.signal == 0;

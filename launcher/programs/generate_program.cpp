@@ -16,6 +16,7 @@
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
+#include "launcher/memory/memory_limits.hpp"
 #include "launcher/memory/weights_memory.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
@@ -122,8 +123,10 @@ private:
 // Collects prompts that are answered together.
 class PromptBatch {
 public:
-    PromptBatch(ChatSession& talker, ReplyWriter& writer, Sink sink, std::int64_t size)
-        : talker_(talker),
+    PromptBatch(const RunConfig& config, ChatSession& talker, ReplyWriter& writer, Sink sink,
+                std::int64_t size)
+        : weights_bytes_(bytes_of_weights(config)),
+          talker_(talker),
           writer_(writer),
           sink_(std::move(sink)),
           size_(static_cast<std::size_t>(size)) {}
@@ -147,6 +150,7 @@ public:
 
     void answer() {
         if (prompts_.empty()) return;
+        check_memory();
         auto replies = talker_.ranked(contexts_, rows_);
         for (std::size_t i = 0; i < replies.size(); ++i) {
             writer_.write(prompts_[i], std::move(replies[i]));
@@ -158,6 +162,16 @@ public:
     }
 
 private:
+    void check_memory() {
+        const PromptBytes bytes = talker_.bytes_of(contexts_);
+        const std::string why = require_room_for_prompts(weights_bytes_, std::ssize(contexts_),
+                                                         {bytes.certain, bytes.at_most}, limits_);
+        if (!why.empty() && !std::exchange(has_warned_, true)) std::cerr << why + "\n";
+    }
+
+    const std::int64_t weights_bytes_;
+    bool has_warned_ = false;
+    const std::vector<MemoryLimit> limits_ = memory_limits();
     ChatSession& talker_;
     ReplyWriter& writer_;
     const Sink sink_;
@@ -294,7 +308,7 @@ int generate_program(const std::vector<std::string>& args) {
     ChatSession talker(*config);
     write_replies(talk, [&](const Sink& sink) {
         ReplyWriter writer(talk);
-        PromptBatch batch(talker, writer, sink, prompts_together(*config));
+        PromptBatch batch(*config, talker, writer, sink, prompts_together(*config));
         const data::Warnings found =
             for_each_prompt(talk, [&](Prompt prompt) { batch.add(std::move(prompt)); });
         batch.answer();

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "launcher/evaluate/evaluation.hpp"
+#include "launcher/memory/evaluation_memory.hpp"
 #include "launcher/model_folder/newest_checkpoint.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/processes/lockstep_command.hpp"
@@ -114,7 +115,8 @@ int multiprocessing_eval_program(const std::vector<std::string>& args) {
                   "Evaluates on this machine with --distributed-world-size ranks.\n",
                   args, Ranks::started_here);
     if (!config) return 0;
-    if (is_rank_of(program)) return run_evaluation(*config, LaunchMode::in_job);
+    if (is_rank_of(program))
+        return run_evaluation(*config, LaunchMode::in_job, check_evaluation_memory);
     check_patiently(*config, [&] { check_evaluation(*config, data::MissingShards::refuse); });
     return run_ranks(program, *config, args, "");
 }

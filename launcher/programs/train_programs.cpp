@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/evaluate/evaluation.hpp"
+#include "launcher/memory/evaluation_memory.hpp"
 #include "launcher/memory/weights_memory.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/processes/lockstep_command.hpp"
@@ -33,7 +34,7 @@ int evaluate_as(LaunchMode mode, const char* usage, const std::vector<std::strin
     const auto config = parse_run(Task::evaluate, usage, args, ranks_of(mode));
     if (!config) return 0;
     check_memory(*config, mode);
-    return run_evaluation(*config, mode);
+    return run_evaluation(*config, mode, check_evaluation_memory);
 }
 
 }  // namespace

@@ -124,11 +124,13 @@ void TrackerProcess::finish() {
             command_);
     }
     process_ = -1;
-    // Its other failures it has told itself.
-    if (ended > 0 && WIFSIGNALED(status))
-        warn_on_standard_error(
-            "warning: signal " + std::to_string(WTERMSIG(status)) +
-            " has ended what sends metrics to trackers; this sends the rest: " + command_);
+    if (ended <= 0 || status == 0) return;
+    const std::string how =
+        WIFSIGNALED(status)
+            ? "signal " + std::to_string(WTERMSIG(status)) + " has ended"
+            : "an error (code " + std::to_string(WEXITSTATUS(status)) + ") has ended";
+    warn_on_standard_error("warning: " + how +
+                           " what sends metrics to trackers; this sends the rest: " + command_);
 }
 
 }  // namespace lockstep::launcher

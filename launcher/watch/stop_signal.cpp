@@ -29,6 +29,7 @@ sigset_t stop_signals() {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);  // submitit sends it on Slurm's warning
+    sigaddset(&set, SIGXCPU);  // the soft limit on processor time: `ulimit -t`, LSF, Grid Engine
     // A closed terminal or a lost ssh connection sends HUP.
     if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);
     return set;

@@ -22,6 +22,8 @@ inline std::string signal_name(int signal) {
             return "SIGUSR1";
         case SIGUSR2:
             return "SIGUSR2";
+        case SIGXCPU:
+            return "SIGXCPU";
         default:
             return "signal " + std::to_string(signal);
     }

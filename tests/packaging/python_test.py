@@ -112,6 +112,7 @@ class Package(unittest.TestCase):
         self.assertEqual((table.dtype, table.shape[1]), (np.float32, 16))
         self.assertTrue(np.isfinite(table).all() and table.any())
         np.testing.assert_array_equal(lockstep.load(self.model, "step-00000003")["embeddings.weight"], table)
+        np.testing.assert_array_equal(lockstep.load(self.model, "step-3")["embeddings.weight"], table)
         broken = self.folder / "broken"
         broken.mkdir()
         (broken / "model.safetensors").write_bytes((self.model / "model.safetensors").read_bytes()[:300])
@@ -126,6 +127,24 @@ class Package(unittest.TestCase):
         (folder / "model.safetensors").write_bytes(
             len(header).to_bytes(8, "little") + header + values.astype("<u2").tobytes())
         np.testing.assert_array_equal(lockstep.load(folder)["a"], [[1.5], [-2.0]])
+
+    def test_shards_and_adapters(self):
+        folder = self.folder / "shards"
+        folder.mkdir()
+        for name in ("a", "b"):
+            header = b'{"%s":{"dtype":"I8","shape":[2],"data_offsets":[0,2]}}' % name.encode()
+            (folder / f"{name}.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + name.encode() * 2)
+        (folder / "adapter_model.safetensors").write_bytes((folder / "a.safetensors").read_bytes())
+        self.assertEqual(list(lockstep.load(folder)), ["a"])
+        index = folder / "model.safetensors.index.json"
+        index.write_text('{"weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}')
+        self.assertEqual({name: values.tolist() for name, values in lockstep.load(folder).items()},
+                         {"a": [97, 97], "b": [98, 98]})
+        for wrong, told in (('{"weight_map": {"a": 3}}', "is no index of weights"),
+                            ('{"weight_map": {"a": "c.safetensors"}}', "c.safetensors: cannot be read")):
+            index.write_text(wrong)
+            with self.assertRaisesRegex(lockstep.LockstepError, told):
+                lockstep.load(folder)
 
     def test_errors_are_the_programs(self):
         with self.assertRaisesRegex(lockstep.LockstepError, "'x' is not a whole number") as caught:
@@ -207,6 +226,7 @@ class Package(unittest.TestCase):
 
     def test_trackers_that_cannot_be_started_end_no_training(self):
         for python, line in (("/nowhere/python", "warning: /nowhere/python cannot be started to send metrics to trackers: No such"),
+                             ("/bin/false", "warning: an error (code 1) has ended what sends metrics to trackers; this sends the rest: /bin/false"),
                              (sys.executable, "track: this Python has no package comet_ml")):
             shown, _ = self.trackers(env={"LOCKSTEP_PYTHON": python}, **({} if line[0] == "w" else {"comet": True}))
             self.assertIn("training ended", shown)
@@ -303,6 +323,7 @@ class Package(unittest.TestCase):
             np.testing.assert_array_equal(one.target, other.target)
         self.assertEqual(list(self.folder.glob(".rows-*")), [])
         for wrong, told in (([("a", "b"), {"texts": "c"}], "row 1: has neither messages nor prompt"),
+                            ([{"text": "a", "labels": ["b"]}], "row 0: has text and labels, as ParlAI's"),
                             ([("a", "b"), {"text": "c"}], "row 1: documents .* and conversations"),
                             ({"train": [], "test": []}, "mapping of train, test; give one of these, as rows.'train'."),
                             ([], "there are no rows"), ("text", "the rows are one text")):

@@ -61,6 +61,9 @@ def _form(row: Mapping[str, Any]) -> dict[str, Any] | None:
 def _line(row: DataRow, number: int) -> dict[str, Any]:
     if isinstance(row, (tuple, list)) and len(row) == 2 and all(isinstance(text, str) for text in row):
         row = {"prompt": row[0], "completion": row[1]}
+    if isinstance(row, Mapping) and "text" in row and ("labels" in row or "eval_labels" in row):
+        raise LockstepError(f"row {number}: has text and labels, as ParlAI's examples do, and would be a document without its "
+                            "labels; give pairs of texts (row['text'], row['labels'][0])")
     found = _form(row) if isinstance(row, Mapping) else None
     if found is None:
         raise LockstepError(f"row {number}: has neither messages nor prompt and completion as texts, nor another form that "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "runtime/comm/environment/pmix_check.hpp"
 #include "runtime/comm/environment/slurm_variables.hpp"
@@ -86,8 +87,13 @@ std::optional<StartedRanks> tasks(const Environment& environment, StandardInput 
     if (const auto ranks = several(variables, "OMPI_COMM_WORLD_SIZE"))
         return pmix_daemon_is_gone(environment) ? std::nullopt : std::optional(ranks);
     if (in_slurm_step(variables)) return std::nullopt;
-    const auto ranks = several(variables, "PMI_SIZE");
-    return ranks ? ranks : several(variables, "MV2_COMM_WORLD_SIZE");
+    for (const char* size : {"PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
+        if (const auto ranks = several(variables, size)) return ranks;
+    // A job script of Flux may keep the size of its job.
+    for (const auto& [rank, size] : {std::pair("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+                                     std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE")})
+        if (const auto ranks = several(variables, size); ranks && variables.has(rank)) return ranks;
+    return std::nullopt;
 }
 
 }  // namespace

@@ -209,6 +209,20 @@ TEST_CASE("a template that cannot teach is refused with file and line of the dat
                   .rows(R"({"messages": [{"role": "user", "content": )" + std::string(content) +
                         "}]}")
                   .starts_with("f:1: message 1 has a 'content' that is neither a text nor a list"));
+    // A lenient template would write nothing for the misspelt one.
+    for (const char* user : {R"("contnet": "a")", R"("content": null)"})
+        CHECK(Folder()
+                  .rows(R"({"messages": [{"role": "user", )" + std::string(user) +
+                        R"(}, {"role": "assistant", "content": "b"}]})")
+                  .starts_with("f:1: message 1 has no 'content'; a line is {"));
+    CHECK(Folder()
+              .rows(R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant"}]})")
+              .starts_with("f:1: message 2 has no 'content'"));
+    CHECK(Folder()
+              .rows(R"({"messages": [{"role": "user", "content": "a"},)"
+                    R"({"role": "assistant", "content": null, "tool_calls": [1]},)"
+                    R"({"role": "assistant", "content": "b"}]})")
+              .find("has no 'content'") == std::string::npos);
     CHECK(Folder().rows(talk({{"user", "a"}}) + "{").starts_with("f:2: not JSON"));
     CHECK(Folder()
               .rows(R"({"messages": [{"role": "user", "content": "a\u0000"}]})")

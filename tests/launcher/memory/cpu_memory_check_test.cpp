@@ -142,3 +142,27 @@ TEST_CASE("weights that no memory holds are refused, and such as have no room no
         "a smaller model, or raise the group's limit");
     CHECK(refused({host(2 * gibibyte, gibibyte)}).starts_with("this host has 2 GiB of memory, "));
 }
+
+TEST_CASE("prompts that have no room beside the weights are refused, or told of") {
+    const auto told = [](std::int64_t prompts, const MemoryNeed& need) {
+        try {
+            return require_room_for_prompts(gibibyte, prompts, need,
+                                            {host(8 * gibibyte, gibibyte), group(2, 3 * gibibyte)});
+        } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::config);
+            return "refused: " + std::string(error.what());
+        }
+    };
+    CHECK(told(100, {gibibyte, 2 * gibibyte}).empty());
+    CHECK(told(100, {}).empty());
+    CHECK(told(100, {gibibyte, 4 * gibibyte}) ==
+          "warning: the control group /g allows 3 GiB of memory, and 100 prompts at once take up "
+          "to 5 GiB with the weights: the kernel may kill this program; give --batchsize 49");
+    CHECK(told(100, {3 * gibibyte, 4 * gibibyte}) ==
+          "refused: the control group /g allows 3 GiB of memory, and 100 prompts at once take at "
+          "least 4 GiB with the weights: give --batchsize 49, or raise the group's limit");
+    CHECK(told(1, {3 * gibibyte, 4 * gibibyte})
+              .ends_with(": give a smaller --beam-size or --max-length, or raise the group's "
+                         "limit"));
+    CHECK(require_room_for_prompts(gibibyte, 1, {gibibyte, gibibyte}, {}).empty());
+}

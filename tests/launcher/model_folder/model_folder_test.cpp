@@ -62,3 +62,34 @@ TEST_CASE("a folder inside the model's that others keep to themselves does not c
     }
     fs::permissions(scratch / "model/kept", fs::perms::all);
 }
+
+TEST_CASE("links to nowhere in a model's folder are named, and what the Hub's names want") {
+    const ScratchFolder scratch;
+    const std::string folder = scratch / "model";
+    std::filesystem::create_directory(folder);
+    const auto told = [&](const auto& open) {
+        try {
+            open();
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    for (const char* name : {"config.json", "adapter_config.json", "model.safetensors"}) {
+        const std::string path = folder + "/" + name;
+        std::filesystem::create_symlink("../blobs/abc", path);
+        const std::string line = path + ": is a link to ../blobs/abc, which does not exist; fetch ";
+        CHECK(told([&] { launcher::require_model(folder); }).starts_with(line));
+        CHECK(told([&] { launcher::source_of("", folder); }).starts_with(line));
+        std::filesystem::remove(path);
+    }
+    const std::string hint =
+        "; a model of the Hugging Face Hub is fetched first: hf download no-one/Nothing-1B "
+        "--local-dir FOLDER";
+    CHECK(told([] { launcher::require_model("no-one/Nothing-1B"); }).ends_with(hint));
+    CHECK(told([] { launcher::source_of("", "no-one/Nothing-1B"); }) ==
+          "--init-model no-one/Nothing-1B: does not exist" + hint);
+    for (const char* path : {"/no-one/nothing", "./nothing", "nothing", "a/b/c", "tests/nothing"})
+        CHECK(told([&] { launcher::source_of("", path); }) ==
+              "--init-model " + std::string(path) + ": does not exist");
+}

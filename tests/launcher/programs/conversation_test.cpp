@@ -98,6 +98,17 @@ TEST_CASE("a log that cannot be kept is told before the talk") {
     says(run_line("self_chat -mf " + talk.model + " --display-examples false"), 2, {"--outfile"});
 }
 
+TEST_CASE("a log whose disk is full ends the talk, and not as a wrong request") {
+    const SmallTalk talk;
+    const std::string log = talk.scratch / "log.jsonl";
+    write_text(log, R"({"dialog": [)" + std::string(1023, ' ') + "]}\n");
+    for (const std::string program : {"interactive", "self_chat"})
+        says(run_program({"bash", "-c", R"(ulimit -f 1; exec "$0" "$@")", program_path(program),
+                          "--threads", "1", "-mf", talk.model, "--outfile", log},
+                         {"hello\n", {}, ""}),
+             1, {log + ": --outfile cannot be written: File too large"});
+}
+
 TEST_CASE("at a terminal lines are edited and come back" * doctest::test_suite(needs_terminal)) {
     const SmallTalk talk;
     const std::string log = talk.scratch / "log.jsonl";

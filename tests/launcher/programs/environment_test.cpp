@@ -73,3 +73,13 @@ TEST_CASE("stacks that are too small are told of") {
                       program_path("lockstep")}),
          2, {"the stack has 256 KiB, and Lockstep needs at least 512", "ulimit -s"});
 }
+
+TEST_CASE("a current folder that somebody has removed is told of") {
+    const ScratchFolder scratch;
+    const std::string gone = scratch / "gone";
+    const std::string train = R"(exec "$0" train --data data -mf model --max-train-steps 1)";
+    says(run_program({"bash", "-c",
+                      "mkdir " + gone + " && cd " + gone + " && rmdir " + gone + " && " + train,
+                      program_path("lockstep")}),
+         2, {"the current folder does not exist any more"});
+}

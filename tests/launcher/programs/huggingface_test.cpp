@@ -495,6 +495,10 @@ TEST_CASE("a chat template writes the rows, and travels with the data and the mo
     refused("lockstep prepare --format messages --input " + rows + " --like " + like + " --out " +
                 (scratch / "none"),
             {"rows.jsonl:2: message 2: ", (like + "/chat_template.jinja:1: No tool").c_str()});
+    write_text(rows, R"({"messages": [{"role": "user", "contnet": "x"}]})"
+                     "\n");
+    refused("lockstep generate -mf " + (scratch / "model") + " --input " + rows,
+            {"rows.jsonl:1: ", "\"messages\" has one without a \"content\""});
 }
 
 namespace {

@@ -80,6 +80,7 @@ TEST_CASE("a request to stop that one rank sees is obeyed by all, at the same st
         {mpi, SIGUSR1, 2, {}, {}},
         {bare, SIGTERM, 2, {}, {}},
         {group, SIGUSR2, the_launcher, {}, {}},
+        {group, SIGXCPU, 1, {}, {}},
         {group, SIGHUP, 1, {}, {}},
         {group, SIGHUP, the_launcher, {}, {}},
         {launch, SIGHUP, the_launcher, {}, {}},

@@ -35,6 +35,10 @@ TEST_CASE("several ranks of a launcher are known by its variables") {
     CHECK(started(step) == "4 by SLURM_STEP_NUM_TASKS");
     CHECK(started(two_of_mpi) == "2 by OMPI_COMM_WORLD_SIZE");
     CHECK(started({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}}) == "3 by PMI_SIZE");
+    CHECK(started({{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "2"}}) ==
+          "2 by JSM_NAMESPACE_SIZE");
+    CHECK(started({{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "4"}}) == "4 by FLUX_JOB_SIZE");
+    CHECK(started({{"FLUX_JOB_SIZE", "4"}}) == "none");
     CHECK(started({{"RANK", "0"}, {"WORLD_SIZE", "8"}}) == "8 by WORLD_SIZE");
     CHECK(started({{"WORLD_SIZE", "2 \r"}}) == "2 by WORLD_SIZE");
     CHECK(started({{"WORLD_SIZE", "1"}}) == "none");
