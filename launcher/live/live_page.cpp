@@ -13,6 +13,9 @@
 #include <thread>
 #include <utility>
 
+#include "launcher/live/ranks_table.hpp"
+#include "launcher/live/run_state.hpp"
+#include "launcher/report/charts/html.hpp"
 #include "launcher/report/page.hpp"
 #include "launcher/text/exception_text.hpp"
 #include "runtime/core/error.hpp"
@@ -30,9 +33,9 @@ using namespace std::chrono_literals;
 constexpr auto shortest_pause = 1s, idle_pause = 15s, looked_lately = 10s;
 constexpr int share_of_core = 10;
 
-// Returns a text that is another one when a file of the run has changed.
+// Returns a text that is another one when a file of the run has changed, or its process has ended.
 std::string stamp_of(const std::string& folder) {
-    std::string stamp;
+    std::string stamp = state_without_lines(folder, "").text;
     for (const char* name : {"config.json", "metrics.jsonl", "failure.json", "ranks.json",
                              "report.json", "checkpoints"}) {
         const fs::path path = fs::path(folder) / name;
@@ -45,17 +48,26 @@ std::string stamp_of(const std::string& folder) {
     return stamp;
 }
 
+std::string red_line(const std::string& text) {
+    return "<p class=\"end failed\">" + report::escaped(text) + "</p>\n";
+}
+
 std::string page_of(const std::vector<std::string>& folders, report::Abscissa abscissa) {
     std::vector<report::Run> runs;
-    std::vector<std::string> not_read;
+    std::string lines, ranks;
     for (const std::string& folder : folders) {
         try {
             runs.push_back(report::read_run(folder, abscissa));
+            const RunState state = state_of(runs.back());
+            if (state.going == Going::silent) lines += red_line(folder + ": " + state.text);
         } catch (const std::exception& error) {
-            not_read.push_back(exception_text(error));
+            lines += red_line(exception_text(error));
         }
+        ranks += ranks_table(folders.size() > 1 ? folder : "", read_rank_states(folder));
     }
-    return report::live_page(runs, not_read);
+    std::string above = lines.empty() ? "" : "<div>\n" + lines + "</div>\n";
+    if (!ranks.empty()) above += "<section>\n<h2>Ranks</h2>\n" + ranks + "</section>\n";
+    return report::live_page(runs, above);
 }
 
 }  // namespace

@@ -2,19 +2,16 @@
 #include "launcher/live/report_server.hpp"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 
-#include <csignal>
 #include <iostream>
 #include <utility>
 
-#include "launcher/live/host_names.hpp"
-#include "launcher/live/http_server.hpp"
+#include "launcher/live/http/host_names.hpp"
+#include "launcher/live/http/http_server.hpp"
 #include "launcher/live/live_page.hpp"
 #include "launcher/live/live_script.hpp"
+#include "launcher/live/signals.hpp"
 #include "launcher/text/terminal.hpp"
-#include "runtime/core/error.hpp"
-#include "runtime/core/ignored_signal.hpp"
 #include "runtime/core/printable.hpp"
 
 namespace lockstep::launcher::live {
@@ -52,19 +49,6 @@ HttpResponse answer(const HttpRequest& request, const HostNames& names, LivePage
     return line_response(404, "only / is served");
 }
 
-// From now on the signals that end a program can be read, by all threads that are made later, too.
-FileDescriptor stop_signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    FileDescriptor signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!signals) throw_errno("cannot watch for signals", "signalfd");
-    return signals;
-}
-
 // Returns false if a signal comes first.
 bool wait_for_page(const LivePage& page, const FileDescriptor& stop) {
     pollfd watched[2] = {{page.ready().raw(), POLLIN, 0}, {stop.raw(), POLLIN, 0}};
@@ -77,7 +61,7 @@ bool wait_for_page(const LivePage& page, const FileDescriptor& stop) {
 
 void serve_report(const ReportServing& serving) {
     Listeners listeners = listen_for_browsers(serving.host, serving.port);
-    const FileDescriptor stop = stop_signals();
+    const FileDescriptor stop = watched_signals({});
     LivePage page(serving.folders, serving.abscissa);
     if (!wait_for_page(page, stop)) return;
     if (!listeners.loopback)

@@ -120,13 +120,9 @@ std::string page(const std::vector<Run>& runs) {
            "</body>\n</html>\n";
 }
 
-std::string live_page(const std::vector<Run>& runs, const std::vector<std::string>& not_read) {
+std::string live_page(const std::vector<Run>& runs, const std::string& above) {
     const std::vector<std::string> labels = labels_of_runs(runs);
-    std::string notes;
-    for (const std::string& line : not_read)
-        notes += "<p class=\"end failed\">" + escaped(line) + "</p>\n";
-    if (!notes.empty()) notes = "<div>\n" + notes + "</div>\n";
-    return head(escaped(title_of(labels)), runs.size(), Delivery::server) + notes +
+    return head(escaped(title_of(labels)), runs.size(), Delivery::server) + above +
            (runs.empty() ? "" : sections(runs, labels)) + "</body>\n</html>\n";
 }
 

@@ -12,6 +12,7 @@
 #include "launcher/text/exception_text.hpp"
 #include "launcher/watch/failure_report.hpp"
 #include "launcher/watch/on_thread.hpp"
+#include "launcher/watch/ranks_file.hpp"
 #include "launcher/watch/slurm_step.hpp"
 #include "launcher/watch/thread_stack.hpp"
 #include "runtime/comm/watch/watchdog.hpp"
@@ -33,10 +34,12 @@ constexpr int slurm_patience_ms = 10'000;  // at least
 // Ends the process when the run cannot go on. Nothing that it does may wait for ever.
 class Ending : public comm::WatchListener {
 public:
-    Ending(std::string folder, const WatchedRank& self, Log& log, const comm::WatchLimits& limits)
+    Ending(std::string folder, const WatchedRank& self, Log& log, const comm::WatchLimits& limits,
+           const train::RunLimits& run_limits)
         : folder_(std::move(folder)),
           self_(self),
           log_(log),
+          ranks_(folder_, run_limits),
           abort_wait_(std::min(1'000, limits.timeout_ms / 20)),
           slurm_patience_(std::max(slurm_patience_ms, limits.timeout_ms / 4)) {}
 
@@ -63,6 +66,7 @@ public:
         const bool own =
             news.own == comm::Condition::failed || news.verdict.rank == self_.rank_info.rank;
         if (news.reporter != comm::Reporter::rank_0) abort_job();
+        ranks_.remove();
         within(short_wait, [] { std::cout << std::flush; });
         // A process that cannot end by itself would keep srun waiting when no MPI ends it, so the
         // whole step is killed.
@@ -81,6 +85,8 @@ public:
                   " % longer than the median rank in steps " + std::to_string(first) + "-" +
                   std::to_string(found.window.last_step) + ", mostly longer in " + found.phase);
     }
+
+    void seen(const std::vector<comm::Sighting>& ranks) override { ranks_.write(ranks); }
 
     bool asked_to_end() override { return self_.asked_to_end != nullptr && *self_.asked_to_end; }
 
@@ -101,6 +107,8 @@ private:
         return on_thread([this, json, speaks = speaks(news)] {
             const Published published =
                 folder_.empty() ? Published::not_writable : publish_failure(folder_, json);
+            // The report says more, and rank 0 may be gone without removing its file.
+            if (published == Published::here) forget_ranks(folder_);
             if (published != Published::not_writable) return published;
             return speaks ? Published::here : Published::by_another_rank;
         });
@@ -115,6 +123,7 @@ private:
     std::string folder_;
     WatchedRank self_;
     Log& log_;
+    RanksFile ranks_;
     milliseconds abort_wait_;
     milliseconds slurm_patience_;  // the job still ends by --timeout, unless that is short
     bool reported_ = false;
@@ -145,11 +154,14 @@ int fail(comm::Watchdog& watchdog, const comm::RankInfo& rank_info, comm::Condit
 int run_watched(const RunConfig& config, const std::string& folder, const WatchedRank& self,
                 Log& log, const std::function<void(comm::RankProgress*)>& work) {
     if (self.rank_info.rank == 0 && !folder.empty())
-        within(long_wait, [folder] { forget_failure(folder); });
+        within(long_wait, [folder] {
+            forget_failure(folder);
+            forget_ranks(folder);
+        });
     if (self.rank_info.size == 1) return run_started(self.rank_info, [&] { work(nullptr); });
     comm::RankProgress progress;
     const comm::WatchLimits limits = limits_of(config);
-    Ending ending(folder, self, log, limits);
+    Ending ending(folder, self, log, limits, config.train.limits);
     comm::WatchPostOptions options;
     options.interface = config.comm.interface;
     options.timeout_ms = limits.timeout_ms;

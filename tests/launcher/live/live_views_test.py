@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that are looked at while they go on: `lockstep report --serve`, asked by sockets and by a headless Chromium.
+"""Runs that are looked at while they go on: `lockstep report --serve`, asked by sockets and by a headless Chromium, and
+`lockstep top` in a terminal.
 
   live_views_test.py BUILD_BIN [CASE...]
 """
 import contextlib
+import fcntl
 import glob
 import json
 import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -95,6 +101,47 @@ class Served:
         self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
+
+
+class Terminal:
+    """A program of Lockstep in a terminal of its own."""
+
+    def __init__(self, *words):
+        self.child, self.terminal = pty.fork()
+        if self.child == 0:
+            os.execve(BIN / "lockstep", ["lockstep", *map(str, words)], ENVIRONMENT | {"TERM": "xterm"})
+        self.shown = ""
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read_until(self, words):
+        """What is shown since the last call, up to the words."""
+        while words not in self.shown:
+            if not select.select([self.terminal], [], [], PATIENCE_S)[0]:
+                raise AssertionError(f"{words!r} never came after {self.shown!r}")
+            self.shown += os.read(self.terminal, 4096).decode(errors="replace")
+        part, self.shown = self.shown.split(words, 1)
+        return part
+
+    def end(self, keys):
+        """Types the keys, and returns the exit code after the terminal was given back."""
+        os.write(self.terminal, keys)
+        self.read_until("\x1b[?25h\x1b[?1049l")
+        settings = termios.tcgetattr(self.terminal)[3]
+        _, status = os.waitpid(self.child, 0)
+        self.child = 0
+        assert settings & termios.ECHO and settings & termios.ICANON, settings
+        return os.waitstatus_to_exitcode(status)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.child:
+            os.kill(self.child, signal.SIGKILL)
+            os.waitpid(self.child, 0)
+        os.close(self.terminal)
 
 
 def train_line(step, **values):
@@ -224,19 +271,70 @@ class Folders(Case):
             self.assertEqual(served.end(), (0, ""))
 
 
+class Top(Case):
+    def test_a_picture_is_printed_once_where_no_terminal_is(self):
+        model = self.copy()
+        for words in (["--once", model], [model], ["-mf", model], [model, "--once", "true"]):
+            result = lockstep("top", *words)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+            self.assertIn("step 30", result.stdout)
+            self.assertLessEqual(max(map(len, result.stdout.splitlines()[1:])), 80)
+            self.assertNotIn("\x1b", result.stdout)
+
+    def test_wrong_requests_end_in_one_line(self):
+        for words, said in (([], "name one model folder"), ([MADE, MADE], "name one model folder"),
+                            (["none"], "none: is no folder"), ([self.scratch], "no config.json"),
+                            ([MADE, "--onse"], "--once")):
+            result = lockstep("top", *words)
+            self.assertEqual(result.returncode, 2, (words, result))
+            self.assertIn(said, result.stderr)
+            self.assertEqual((result.stderr.count("\n"), result.stdout), (1, ""))
+
+    def test_the_terminal_is_given_back(self):
+        for keys in (b"q", b"Q", b"\x03"):
+            with Terminal("top", self.copy(f"model-{keys.hex()}")) as terminal:
+                terminal.resize(20, 60)
+                terminal.read_until("\x1b[?1049h\x1b[?25l")
+                terminal.read_until("epoch")
+                self.assertEqual(terminal.end(keys), 0)
+
+    def test_a_folder_may_be_damaged_and_go_while_it_is_shown(self):
+        model = self.copy()
+        with Terminal("top", model) as terminal:
+            terminal.read_until("epoch")
+            with open(model / "metrics.jsonl", "a") as lines:
+                lines.write("\n" + train_line(1234)[:-9])
+                lines.flush()
+                lines.write(train_line(1234)[-9:])
+            terminal.read_until("step 1,234")
+            (model / "config.json").write_text("{")
+            terminal.read_until("config.json")
+            shutil.rmtree(model)
+            terminal.read_until("is no folder")
+            self.copy()
+            terminal.read_until("epoch")
+            self.assertEqual(terminal.end(b"q"), 0)
+
+
 class Runs(Case):
     def start(self, *words):
+        if hasattr(self, "model"):
+            self.end()
+            return self.go_on(*words)
         text = self.scratch / "train.txt"
         lines = (ROOT / "examples/shakespeare/train.txt").read_text().splitlines(keepends=True)
         text.write_text("".join(lines[:60]))
         prepared = lockstep("prepare", "--input", text, "--out", self.scratch / "data")
         self.assertEqual(prepared.returncode, 0, prepared)
         self.model = self.scratch / "model"
+        self.addCleanup(self.end)
+        return self.go_on(*words)
+
+    def go_on(self, *words):
         self.run_of_ranks = subprocess.Popen(
             [str(BIN / "multiprocessing_train"), "--distributed-world-size", "2", "--data", str(self.scratch / "data"),
              "-mf", str(self.model), *TINY, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env=ENVIRONMENT)
-        self.addCleanup(self.end)
 
     def end(self):
         if self.run_of_ranks.poll() is None:
@@ -251,10 +349,62 @@ class Runs(Case):
                     return int(child)
         raise AssertionError("no such rank")
 
+    def wait_for_top(self, words):
+        """Prints pictures until one has the words."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            result = lockstep("top", "--once", self.model)
+            if re.search(words, result.stdout):
+                return result.stdout
+            if time.monotonic() > end:
+                raise AssertionError(f"{words!r} never came: {result}")
+            time.sleep(0.1)
+
+    def test_top_of_two_ranks_tells_what_they_do_and_how_they_ended(self):
+        self.start("--max-train-steps", "1000000")
+        picture = self.wait_for_top(r"(?m)^   1 .* (forward|waiting|optimizer|reading|holds)")
+        self.assertIn("Going on: process", picture)
+        self.assertRegex(picture, r"\[>? +\] ")
+        self.assertLessEqual(max(map(len, picture.splitlines())), 80)
+        first = self.rank(0)
+        with Terminal("top", self.model) as terminal:
+            terminal.read_until("label tokens/s")
+            terminal.resize(10, 40)
+            terminal.read_until("\x1b[H")
+            os.kill(self.rank(1), signal.SIGKILL)
+            self.run_of_ranks.wait(timeout=PATIENCE_S)
+            terminal.read_until("Failed: ")
+            self.assertEqual(terminal.end(b"q"), 0)
+        self.assertRegex(self.wait_for_top("Failed: "), r"(?m)^   1 .*  lost$")
+        self.assertFalse((self.model / "ranks.json").exists())
+        # Rank 0 alone dies, too; the other one reports it.
+        self.start("--max-train-steps", "1000000")
+        self.wait_for_top("Going on: process")
+        self.assertNotEqual(first, self.rank(0))
+        os.kill(self.rank(0), signal.SIGKILL)
+        self.run_of_ranks.wait(timeout=PATIENCE_S)
+        self.assertRegex(self.wait_for_top("Failed: "), r"(?m)^   0 .*  lost$")
+        # All die at once.
+        self.start("--max-train-steps", "1000000")
+        self.wait_for_top("Going on: process")
+        for process in (self.run_of_ranks.pid, self.rank(0), self.rank(1)):
+            os.kill(process, signal.SIGSTOP)
+        ranks = self.rank(0), self.rank(1)
+        for process in (*ranks, self.run_of_ranks.pid):
+            os.kill(process, signal.SIGKILL)
+        self.run_of_ranks.wait(timeout=PATIENCE_S)
+        self.wait_for_top(r"is gone \(killed\?\)")
+        # A run that comes to its end says so, and its file goes.
+        self.start("--max-train-steps", "1")
+        self.run_of_ranks.wait(timeout=PATIENCE_S)
+        self.wait_for_top("Ended: the number of steps is reached")
+        self.assertEqual(sorted(path.name for path in self.model.glob("ranks.json*")), [])
+
     def test_the_page_of_two_ranks_grows_and_tells_of_a_killed_one(self):
         self.start("--max-train-steps", "1000000")
         with Served("-mf", self.model) as served:
             served.wait_for("Perplexity")
+            served.wait_for("<h2>Ranks</h2>")
             steps = lambda page: int(re.search(r"<td>([\d,]+) steps?,", page)[1].replace(",", ""))  # noqa: E731
             first = steps(served.page())
             while steps(served.page()) == first:
@@ -263,6 +413,7 @@ class Runs(Case):
             self.run_of_ranks.wait(timeout=PATIENCE_S)
             page = served.wait_for("class=\"end failed\"")
             self.assertRegex(page, "rank 1[^<]* lost|rank 1[^<]*ended")
+            self.assertIn("<td>lost</td>", page)
             self.assertEqual(served.end(), (0, ""))
 
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "launcher/live/http_request.hpp"
-#include "launcher/live/http_response.hpp"
+#include "launcher/live/http/http_request.hpp"
+#include "launcher/live/http/http_response.hpp"
 #include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::launcher::live {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/live/http_connection.hpp"
+#include "launcher/live/http/http_connection.hpp"
 #include "runtime/core/file_descriptor.hpp"
 
 namespace lockstep::launcher::live {

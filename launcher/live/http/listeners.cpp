@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "launcher/live/host_names.hpp"
-#include "launcher/live/http_server.hpp"
+#include "launcher/live/http/host_names.hpp"
+#include "launcher/live/http/http_server.hpp"
 #include "runtime/comm/net/socket.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/live/http_request.hpp"
+#include "launcher/live/http/http_request.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "launcher/live/host_names.hpp"
-#include "launcher/live/http_response.hpp"
+#include "launcher/live/http/host_names.hpp"
+#include "launcher/live/http/http_response.hpp"
 
 using namespace lockstep::launcher::live;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/live/http_response.hpp"
+#include "launcher/live/http/http_response.hpp"
 
 namespace lockstep::launcher::live {
 

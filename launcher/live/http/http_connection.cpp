@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/live/http_connection.hpp"
+#include "launcher/live/http/http_connection.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/live/host_names.hpp"
+#include "launcher/live/http/host_names.hpp"
 
 #include <arpa/inet.h>
 #include <unistd.h>

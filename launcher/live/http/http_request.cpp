@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launcher/live/http_request.hpp"
+#include "launcher/live/http/http_request.hpp"
 
 #include <algorithm>
 #include <cctype>
