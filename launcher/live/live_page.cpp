@@ -56,14 +56,21 @@ std::string page_of(const std::vector<std::string>& folders, report::Abscissa ab
     std::vector<report::Run> runs;
     std::string lines, ranks;
     for (const std::string& folder : folders) {
+        const RankStates states = read_rank_states(folder);
         try {
             runs.push_back(report::read_run(folder, abscissa));
             const RunState state = state_of(runs.back());
             if (state.going == Going::silent) lines += red_line(folder + ": " + state.text);
         } catch (const std::exception& error) {
             lines += red_line(exception_text(error));
+            const RunState state = state_without_lines(folder, "");
+            const bool gone = state.going == Going::silent && !state.text.empty();
+            if (!states.failure.empty())
+                lines += red_line(folder + ": Failed: " + states.failure);
+            else if (gone)
+                lines += red_line(folder + ": " + state.text);
         }
-        ranks += ranks_table(folders.size() > 1 ? folder : "", read_rank_states(folder));
+        ranks += ranks_table(folders.size() > 1 ? folder : "", states);
     }
     std::string above = lines.empty() ? "" : "<div>\n" + lines + "</div>\n";
     if (!ranks.empty()) above += "<section>\n<h2>Ranks</h2>\n" + ranks + "</section>\n";

@@ -11,7 +11,10 @@ constexpr std::string_view script = R"("use strict";
   const everyMs = 2000, patienceMs = 10000;
   const state = document.getElementById("live");
   const partsOf = (page) => [...page.body.children].filter((part) => part !== page.getElementById("live"));
-  let known = partsOf(document).map((part) => part.outerHTML), tag = "", asking = false;
+  // A part is known by its heading, as parts above it may come and go.
+  const keyOf = (part) => part.localName + " " + (part.querySelector("h2") || { textContent: "" }).textContent;
+  const textsOf = (parts) => new Map(parts.map((part) => [keyOf(part), part.outerHTML]));
+  let known = textsOf(partsOf(document)), tag = "", asking = false;
   const lineOf = (details) => details.querySelector("summary").textContent;
   const keep = (before, after) => {
     const open = new Set([...before.querySelectorAll("details[open]")].map(lineOf));
@@ -21,18 +24,23 @@ constexpr std::string_view script = R"("use strict";
   };
   const put = (text) => {
     const page = new DOMParser().parseFromString(text, "text/html");
-    const fresh = partsOf(page), texts = fresh.map((part) => part.outerHTML), now = partsOf(document);
+    const fresh = partsOf(page), texts = textsOf(fresh), settle = [];
+    const now = new Map(partsOf(document).map((part) => [keyOf(part), part]));
     document.title = page.title;
     document.body.className = page.body.className;
-    fresh.forEach((part, i) => {
-      if (i < now.length && texts[i] === known[i]) return;
-      const put = document.importNode(part, true);
-      if (i >= now.length) { document.body.append(put); return; }
-      const settle = keep(now[i], put);
-      now[i].replaceWith(put);
-      settle();
+    const parts = fresh.map((part) => {
+      const key = keyOf(part), before = now.get(key);
+      if (before && texts.get(key) === known.get(key)) return before;
+      const after = document.importNode(part, true);
+      if (before) settle.push(keep(before, after));
+      return after;
     });
-    now.slice(fresh.length).forEach((part) => part.remove());
+    for (const part of now.values()) if (!parts.includes(part)) part.remove();
+    parts.forEach((part, i) => {
+      const here = partsOf(document)[i];
+      if (here !== part) document.body.insertBefore(part, here || null);
+    });
+    settle.forEach((one) => one());
     known = texts;
   };
   const say = (words, failed) => {

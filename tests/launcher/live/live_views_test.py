@@ -394,6 +394,8 @@ class Runs(Case):
             os.kill(process, signal.SIGKILL)
         self.run_of_ranks.wait(timeout=PATIENCE_S)
         self.wait_for_top(r"is gone \(killed\?\)")
+        with Served("-mf", self.model) as served:
+            self.assertIn("is gone (killed?)", served.page())
         # A run that comes to its end says so, and its file goes.
         self.start("--max-train-steps", "1")
         self.run_of_ranks.wait(timeout=PATIENCE_S)
