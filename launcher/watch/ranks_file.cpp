@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <exception>
 #include <utility>
 
 #include "launcher/watch/failure_report.hpp"
@@ -31,7 +32,8 @@ void replace_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-void RanksFile::write(const std::vector<comm::Sighting>& ranks) {
+// Where memory is missing, a report of it must still be told: nothing here throws.
+void RanksFile::write(const std::vector<comm::Sighting>& ranks) noexcept try {
     constexpr std::chrono::seconds shortest_pause(1);
     const auto now = std::chrono::steady_clock::now();
     if (folder_.empty() || now < next_) return;
@@ -44,16 +46,24 @@ void RanksFile::write(const std::vector<comm::Sighting>& ranks) {
     // Without memory for a thread the file stays as it was.
     if (written.wait_for(std::chrono::seconds(0)) != std::future_status::deferred)
         writing_ = std::move(written);
+} catch (const std::exception&) {
+    // The file stays as it was.
 }
 
-void RanksFile::remove() {
+void RanksFile::remove() noexcept try {
     constexpr std::chrono::milliseconds longest(500);
     if (!writing_.valid()) return;
     const bool hangs = writing_.wait_for(longest) == std::future_status::timeout;
     writing_ = {};
     if (!hangs) within(longest, [folder = folder_] { forget_ranks(folder); });
+} catch (const std::exception&) {
+    // The next start removes the file.
 }
 
-void forget_ranks(const std::string& folder) { ::unlink((folder + ranks_name).c_str()); }
+void forget_ranks(const std::string& folder) noexcept try {
+    ::unlink((folder + ranks_name).c_str());
+} catch (const std::exception&) {
+    // The next start removes the file.
+}
 
 }  // namespace lockstep::launcher

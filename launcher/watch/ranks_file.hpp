@@ -24,9 +24,9 @@ public:
     ~RanksFile() { remove(); }
 
     // Writes the file on a thread of its own, at most once a second.
-    void write(const std::vector<comm::Sighting>& ranks);
+    void write(const std::vector<comm::Sighting>& ranks) noexcept;
     // Removes what was written.
-    void remove();
+    void remove() noexcept;
 
 private:
     std::string folder_;
@@ -36,6 +36,6 @@ private:
 };
 
 // Removes the file that a run which was killed has left.
-void forget_ranks(const std::string& folder);
+void forget_ranks(const std::string& folder) noexcept;
 
 }  // namespace lockstep::launcher

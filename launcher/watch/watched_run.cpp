@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <iostream>
+#include <memory>
 #include <thread>
 
 #include "launcher/text/exception_text.hpp"
@@ -53,12 +55,14 @@ public:
         auto published = publish(news);
         const bool answered = published.wait_for(short_wait) != std::future_status::timeout;
         const bool others_know =
-            answered ? published.get() == Published::by_another_rank : !speaks(news);
+            !*wrote_ && (answered ? published.get() == Published::by_another_rank : !speaks(news));
         reported_ = !others_know;
         if (!reported_) return;
         std::string lines = failure_lines(news);
         while (lines.ends_with('\n')) lines.pop_back();
-        within(short_wait, [this, lines] { log_.error(lines); });
+        // Where memory is missing, the watchdog calls again until the lines are told.
+        auto told = on_thread([this, lines] { log_.error(lines); });
+        if (told.wait_for(short_wait) != std::future_status::timeout) told.get();
         if (!answered) published.wait_for(long_wait);
     }
 
@@ -66,8 +70,8 @@ public:
         const bool own =
             news.own == comm::Condition::failed || news.verdict.rank == self_.rank_info.rank;
         if (news.reporter != comm::Reporter::rank_0) abort_job();
-        ranks_.remove();
         within(short_wait, [] { std::cout << std::flush; });
+        ranks_.remove();
         // A process that cannot end by itself would keep srun waiting when no MPI ends it, so the
         // whole step is killed.
         const bool hangs =
@@ -104,11 +108,14 @@ private:
 
     std::future<Published> publish(const comm::WatchNews& news) const {
         const auto json = failure_json(news, std::chrono::system_clock::now());
-        return on_thread([this, json, speaks = speaks(news)] {
+        return on_thread([this, json, speaks = speaks(news), wrote = wrote_] {
             const Published published =
                 folder_.empty() ? Published::not_writable : publish_failure(folder_, json);
             // The report says more, and rank 0 may be gone without removing its file.
-            if (published == Published::here) forget_ranks(folder_);
+            if (published == Published::here) {
+                *wrote = true;
+                forget_ranks(folder_);
+            }
             if (published != Published::not_writable) return published;
             return speaks ? Published::here : Published::by_another_rank;
         });
@@ -124,6 +131,8 @@ private:
     WatchedRank self_;
     Log& log_;
     RanksFile ranks_;
+    // Whether failure.json is this rank's.
+    std::shared_ptr<std::atomic<bool>> wrote_ = std::make_shared<std::atomic<bool>>(false);
     milliseconds abort_wait_;
     milliseconds slurm_patience_;  // the job still ends by --timeout, unless that is short
     bool reported_ = false;
