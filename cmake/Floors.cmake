@@ -69,6 +69,8 @@ lockstep_floor(launcher_rooms
     launcher_plan
     launcher_report_charts
     launcher_report
+    launcher_live_http
+    launcher_live
     launcher_slurm
     launcher_torchrun
     launcher_watch

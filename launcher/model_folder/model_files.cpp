@@ -34,7 +34,8 @@ constexpr std::array files{"config.json",
                            data::format::foreign_tokenizer_file,
                            "metrics.jsonl",
                            "report.json",
-                           "failure.json"};
+                           "failure.json",
+                           "ranks.json"};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& is, const char* wanted) {
     throw Error(ErrorKind::config, path + ": is " + is + ", but a model's folder has " + wanted +

@@ -26,6 +26,7 @@ constexpr std::array names{
     ProgramName{"plan", "what a run takes of a device's memory, before it starts"},
     ProgramName{"ladder", "measures each speed-up of training on your data"},
     ProgramName{"report", "an HTML page of a training run, or of several side by side"},
+    ProgramName{"top", "a training run on the terminal while it goes on"},
     ProgramName{"checkpoint", "lists, verifies, compares and converts checkpoints"},
     ProgramName{"submit", "write and submit a Slurm job"},
     ProgramName{"generate", "replies to prompts from a file or standard input"},

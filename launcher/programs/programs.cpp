@@ -35,6 +35,7 @@ constexpr std::array programs{
     Program{"plan", plan_program, Load::light, Output::only_answer},
     Program{"ladder", ladder_program},
     Program{"report", report_program},
+    Program{"top", top_program},
     Program{"checkpoint", checkpoint_program},
     Program{"submit", submit_program},
     Program{"generate", generate_program, Load::computes},

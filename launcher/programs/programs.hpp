@@ -47,6 +47,7 @@ int doctor_program(const std::vector<std::string>& args);
 int plan_program(const std::vector<std::string>& args);
 int ladder_program(const std::vector<std::string>& args);
 int report_program(const std::vector<std::string>& args);
+int top_program(const std::vector<std::string>& args);
 int checkpoint_program(const std::vector<std::string>& args);
 int submit_program(const std::vector<std::string>& args);
 int display_model_program(const std::vector<std::string>& args);

@@ -7,6 +7,7 @@
 
 #include "launcher/command_line/command_line.hpp"
 #include "launcher/command_line/output_file.hpp"
+#include "launcher/live/report_server.hpp"
 #include "launcher/programs/programs.hpp"
 #include "launcher/report/charts/style.hpp"
 #include "launcher/report/page.hpp"
@@ -23,13 +24,19 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* usage =
-    "lockstep report -mf DIR... [--out FILE]\n"
-    "Writes one HTML page of a training run, or of several side by side.\n";
+    "lockstep report -mf DIR... [--out FILE | --serve PORT]\n"
+    "Writes one HTML page of a training run, or of several side by side, or serves it while they "
+    "go on.\n";
+
+constexpr int not_served = -1, largest_port = 65'535;
 
 struct ReportOptions {
     std::vector<std::string> folders;
     std::string out;
     report::Abscissa abscissa = report::Abscissa::steps;
+    int port = not_served;
+    std::string host;
+    bool bind_all = false;
 };
 
 OptionTable report_table(ReportOptions& options) {
@@ -46,6 +53,17 @@ OptionTable report_table(ReportOptions& options) {
                             {"time", Abscissa::minutes}},
                            "what the curves are drawn over: tokens are the label tokens trained "
                            "on, time is that of training, without validations");
+    table.add("serve", Arity::one, "PORT",
+              "serve the page on this port instead, and refresh it in place while the runs go on; "
+              "0: a free port",
+              "", [&options](const auto& given) {
+                  options.port =
+                      static_cast<int>(parse_integer("serve", given.front(), 0, largest_port));
+              });
+    table.text("host", options.host, "ADDRESS",
+               "an address or a name of this host to serve at (default: localhost, which only this "
+               "host reaches)");
+    table.flag("bind-all", options.bind_all, "serve at all addresses of this host");
     return table;
 }
 
@@ -73,6 +91,18 @@ void check_place(const std::string& out) {
                     "--out " + out + ": exists and is no page of report; name another file");
 }
 
+int serve(const ReportOptions& options) {
+    if (!options.out.empty())
+        throw Error(ErrorKind::config,
+                    "--out: a page that is served is not written; leave out --out or --serve");
+    if (options.bind_all && !options.host.empty())
+        throw Error(ErrorKind::config, "--bind-all: stands for all addresses; leave it or --host");
+    const std::string host = options.host.empty() ? "localhost" : options.host;
+    live::serve_report(
+        {options.folders, options.abscissa, options.bind_all ? "" : host, options.port});
+    return 0;
+}
+
 }  // namespace
 
 int report_program(const std::vector<std::string>& args) {
@@ -83,6 +113,11 @@ int report_program(const std::vector<std::string>& args) {
     if (options.folders.size() > report::colours)
         throw Error(ErrorKind::config, "-mf: at most " + std::to_string(report::colours) +
                                            " runs can be told apart on one page; give fewer");
+    if (options.port != not_served) return serve(options);
+    if (!options.host.empty() || options.bind_all)
+        throw Error(ErrorKind::config,
+                    "--host and --bind-all: only a page that is served has an "
+                    "address; give --serve PORT, too");
     std::vector<report::Run> runs;
     const std::string out = options.out.empty() ? default_out(options.folders) : options.out;
     if (!options.out.empty()) check_place(out);

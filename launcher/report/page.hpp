@@ -19,4 +19,8 @@ std::vector<std::string> labels_of(const std::vector<std::string>& folders);
 // nothing and runs no script.
 std::string page(const std::vector<Run>& runs);
 
+// Returns the same page as `lockstep report --serve` serves it, with a script of the server that
+// refreshes it in place. `above` is HTML that stands above the runs, which may be none.
+std::string live_page(const std::vector<Run>& runs, const std::string& above);
+
 }  // namespace lockstep::launcher::report

@@ -49,9 +49,9 @@ namespace {
 using Json = nlohmann::json;
 
 // The run replaces these files in the model folder one by one.
-constexpr std::array<std::string_view, 7> model_files{
+constexpr std::array<std::string_view, 8> model_files{
     "model.safetensors", "config.json",       train::own_description_file, "report.json",
-    "metrics.jsonl",     adapter_config_file, adapter_weights_file};
+    "metrics.jsonl",     adapter_config_file, adapter_weights_file,        "ranks.json"};
 
 std::unique_ptr<train::FolderLock> lock_folder(const RunConfig& launch, const train::StopFlag& stop,
                                                Log& log) {

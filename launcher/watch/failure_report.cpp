@@ -129,6 +129,18 @@ nlohmann::json describe(const comm::Sighting& rank, std::chrono::system_clock::t
     json["still_s"] = std::chrono::duration<double>(still).count();
     json["silent_s"] = rank.silent_ms / 1000.0;
     json["error"] = record.error;
+    json["peak_bytes"] = record.peak_bytes;
+    json["work_s"] = static_cast<double>(record.window.total_us()) / comm::Pace::window_steps / 1e6;
+    return json;
+}
+
+nlohmann::json describe_all(const std::vector<comm::Sighting>& ranks,
+                            std::chrono::system_clock::time_point now) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const comm::Sighting& rank : ranks) {
+        json.push_back(describe(rank, now));
+        json.back()["rank"] = json.size() - 1;
+    }
     return json;
 }
 
@@ -177,11 +189,18 @@ std::string failure_json(const comm::WatchNews& news, std::chrono::system_clock:
     json["stack"] = nlohmann::json::array();
     std::istringstream stack(culprit.record ? culprit.record->stack : "");
     for (std::string line; std::getline(stack, line);) json["stack"].push_back(line);
-    json["ranks"] = nlohmann::json::array();
-    for (std::size_t rank = 0; rank < news.ranks.size(); ++rank) {
-        json["ranks"].push_back(describe(news.ranks[rank], now));
-        json["ranks"].back()["rank"] = rank;
-    }
+    json["ranks"] = describe_all(news.ranks, now);
+    return dump_json(json, 2) + "\n";
+}
+
+std::string ranks_json(const std::vector<comm::Sighting>& ranks, const train::RunLimits& limits,
+                       std::chrono::system_clock::time_point now) {
+    const nlohmann::json json{{"time", utc(now)},
+                              {"limits",
+                               {{"num_epochs", limits.num_epochs},
+                                {"max_train_steps", limits.max_train_steps},
+                                {"max_train_time_s", limits.max_train_time_s}}},
+                              {"ranks", describe_all(ranks, now)}};
     return dump_json(json, 2) + "\n";
 }
 

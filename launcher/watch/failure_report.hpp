@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "runtime/comm/watch/watchdog.hpp"
+#include "runtime/train/options.hpp"
 
 namespace lockstep::launcher {
 
@@ -13,6 +15,11 @@ std::string failure_lines(const comm::WatchNews& news);
 
 // Returns the same for programs; docs/failures.md lists the fields.
 std::string failure_json(const comm::WatchNews& news, std::chrono::system_clock::time_point now);
+
+// Returns what the ranks are doing while the run goes on, and the run's limits, for programs;
+// docs/metrics.md lists the fields.
+std::string ranks_json(const std::vector<comm::Sighting>& ranks, const train::RunLimits& limits,
+                       std::chrono::system_clock::time_point now);
 
 enum class Published { here, by_another_rank, not_writable };
 

@@ -4,14 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <iostream>
+#include <memory>
 #include <thread>
 
 #include "launcher/text/exception_text.hpp"
 #include "launcher/watch/failure_report.hpp"
 #include "launcher/watch/on_thread.hpp"
+#include "launcher/watch/ranks_file.hpp"
 #include "launcher/watch/slurm_step.hpp"
 #include "launcher/watch/thread_stack.hpp"
 #include "runtime/comm/watch/watchdog.hpp"
@@ -33,10 +36,12 @@ constexpr int slurm_patience_ms = 10'000;  // at least
 // Ends the process when the run cannot go on. Nothing that it does may wait for ever.
 class Ending : public comm::WatchListener {
 public:
-    Ending(std::string folder, const WatchedRank& self, Log& log, const comm::WatchLimits& limits)
+    Ending(std::string folder, const WatchedRank& self, Log& log, const comm::WatchLimits& limits,
+           const train::RunLimits& run_limits)
         : folder_(std::move(folder)),
           self_(self),
           log_(log),
+          ranks_(folder_, run_limits),
           abort_wait_(std::min(1'000, limits.timeout_ms / 20)),
           slurm_patience_(std::max(slurm_patience_ms, limits.timeout_ms / 4)) {}
 
@@ -50,12 +55,14 @@ public:
         auto published = publish(news);
         const bool answered = published.wait_for(short_wait) != std::future_status::timeout;
         const bool others_know =
-            answered ? published.get() == Published::by_another_rank : !speaks(news);
+            !*wrote_ && (answered ? published.get() == Published::by_another_rank : !speaks(news));
         reported_ = !others_know;
         if (!reported_) return;
         std::string lines = failure_lines(news);
         while (lines.ends_with('\n')) lines.pop_back();
-        within(short_wait, [this, lines] { log_.error(lines); });
+        // Where memory is missing, the watchdog calls again until the lines are told.
+        auto told = on_thread([this, lines] { log_.error(lines); });
+        if (told.wait_for(short_wait) != std::future_status::timeout) told.get();
         if (!answered) published.wait_for(long_wait);
     }
 
@@ -64,6 +71,7 @@ public:
             news.own == comm::Condition::failed || news.verdict.rank == self_.rank_info.rank;
         if (news.reporter != comm::Reporter::rank_0) abort_job();
         within(short_wait, [] { std::cout << std::flush; });
+        ranks_.remove();
         // A process that cannot end by itself would keep srun waiting when no MPI ends it, so the
         // whole step is killed.
         const bool hangs =
@@ -82,6 +90,8 @@ public:
                   std::to_string(found.window.last_step) + ", mostly longer in " + found.phase);
     }
 
+    void seen(const std::vector<comm::Sighting>& ranks) override { ranks_.write(ranks); }
+
     bool asked_to_end() override { return self_.asked_to_end != nullptr && *self_.asked_to_end; }
 
     std::string stack() override {
@@ -98,9 +108,14 @@ private:
 
     std::future<Published> publish(const comm::WatchNews& news) const {
         const auto json = failure_json(news, std::chrono::system_clock::now());
-        return on_thread([this, json, speaks = speaks(news)] {
+        return on_thread([this, json, speaks = speaks(news), wrote = wrote_] {
             const Published published =
                 folder_.empty() ? Published::not_writable : publish_failure(folder_, json);
+            // The report says more, and rank 0 may be gone without removing its file.
+            if (published == Published::here) {
+                *wrote = true;
+                forget_ranks(folder_);
+            }
             if (published != Published::not_writable) return published;
             return speaks ? Published::here : Published::by_another_rank;
         });
@@ -115,6 +130,9 @@ private:
     std::string folder_;
     WatchedRank self_;
     Log& log_;
+    RanksFile ranks_;
+    // Whether failure.json is this rank's.
+    std::shared_ptr<std::atomic<bool>> wrote_ = std::make_shared<std::atomic<bool>>(false);
     milliseconds abort_wait_;
     milliseconds slurm_patience_;  // the job still ends by --timeout, unless that is short
     bool reported_ = false;
@@ -145,11 +163,14 @@ int fail(comm::Watchdog& watchdog, const comm::RankInfo& rank_info, comm::Condit
 int run_watched(const RunConfig& config, const std::string& folder, const WatchedRank& self,
                 Log& log, const std::function<void(comm::RankProgress*)>& work) {
     if (self.rank_info.rank == 0 && !folder.empty())
-        within(long_wait, [folder] { forget_failure(folder); });
+        within(long_wait, [folder] {
+            forget_failure(folder);
+            forget_ranks(folder);
+        });
     if (self.rank_info.size == 1) return run_started(self.rank_info, [&] { work(nullptr); });
     comm::RankProgress progress;
     const comm::WatchLimits limits = limits_of(config);
-    Ending ending(folder, self, log, limits);
+    Ending ending(folder, self, log, limits, config.train.limits);
     comm::WatchPostOptions options;
     options.interface = config.comm.interface;
     options.timeout_ms = limits.timeout_ms;

@@ -8,7 +8,7 @@ namespace lockstep::comm {
 
 namespace {
 
-constexpr std::size_t fields = 17;
+constexpr std::size_t fields = 18;
 
 // The fields may hold line ends, but not this character.
 constexpr char separator = '\x1f';
@@ -64,6 +64,7 @@ std::string encode(const WatchRecord& record) {
     append(text, std::to_string(record.window.data_us));
     append(text, std::to_string(record.window.computing_us));
     append(text, std::to_string(record.window.optimizer_us));
+    append(text, std::to_string(record.peak_bytes));
     for (const auto* field : {&record.host, &record.phase, &record.file, &record.operation,
                               &record.error, &record.stack}) {
         append(text, *field);
@@ -87,14 +88,14 @@ std::optional<WatchRecord> decode_watch_record(std::string_view text) {
         parse(field[4], record.waiting) && parse(field[5], record.completed) &&
         parse_count(field[6], record.still_ms) && parse_count(field[7], window.last_step) &&
         parse_count(field[8], window.data_us) && parse_count(field[9], window.computing_us) &&
-        parse_count(field[10], window.optimizer_us);
+        parse_count(field[10], window.optimizer_us) && parse_count(field[11], record.peak_bytes);
     if (!whole) return std::nullopt;
-    record.host = field[11];
-    record.phase = field[12];
-    record.file = field[13];
-    record.operation = field[14];
-    record.error = field[15];
-    record.stack = field[16];
+    record.host = field[12];
+    record.phase = field[13];
+    record.file = field[14];
+    record.operation = field[15];
+    record.error = field[16];
+    record.stack = field[17];
     return record;
 }
 

@@ -31,6 +31,7 @@ struct WatchRecord {
     std::uint64_t completed = 0;  // finished operations
     std::int64_t still_ms = 0;    // time since the last progress
     WindowPace window;            // the last complete window
+    std::int64_t peak_bytes = 0;  // the most memory of the host that the process has had
     std::string error, stack;     // stack: of the main thread after a long standstill
 
     // Returns a text such as `waiting in all_reduce "bucket 3", step 12`.

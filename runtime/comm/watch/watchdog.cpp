@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/comm/watch/watchdog.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,12 @@ milliseconds look_every(int ranks) { return std::clamp(milliseconds(ranks / 4), 
 int ms_since(Clock::time_point then) {
     const auto passed = std::chrono::duration_cast<milliseconds>(Clock::now() - then);
     return static_cast<int>(std::clamp<std::int64_t>(passed.count(), 0, 86'400'000));
+}
+
+std::int64_t peak_bytes() {
+    constexpr std::int64_t kibibyte = 1024;
+    rusage usage{};
+    return ::getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss * kibibyte : 0;
 }
 
 // Signals are left to the main thread.
@@ -157,7 +164,8 @@ void Watchdog::keep() {
     Condition told = Condition::running;
     while (!leaving()) {
         const Condition now = condition();
-        if (Clock::now() >= next_beat || now != told) {
+        const bool beats = Clock::now() >= next_beat || now != told;
+        if (beats) {
             publish();
             publish_summary();
             post_.client->set(keeper_key, std::to_string(beat_));
@@ -169,6 +177,7 @@ void Watchdog::keep() {
             post_.client->set(verdict_key, encode(*verdict));
             return deliver({*verdict, Reporter::this_rank, condition(), std::move(ranks)});
         }
+        if (beats) listener_.seen(ranks);
         for (const Straggler& found : stragglers_.look(ranks)) listener_.slow(found);
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, look_every(rank_info_.size),
@@ -245,6 +254,7 @@ WatchRecord Watchdog::own_record() {
     record.waiting = activity.waited_for;
     record.completed = activity.completed;
     record.window = progress_.pace().last();
+    record.peak_bytes = peak_bytes();
     const std::uint64_t bytes = activity.waited_for ? 0 : progress_.bytes_moved();
     const Moves moves{reading.changes, activity.completed, bytes, activity.waited_for,
                       record.condition};

@@ -43,6 +43,8 @@ public:
     virtual void end(const WatchNews& news) = 0;
     // The watchdog calls it on rank 0 while the run goes on.
     virtual void slow(const Straggler&) {}
+    // The watchdog calls it on rank 0 with each of its own records. It must not wait.
+    virtual void seen(const std::vector<Sighting>&) {}
     // Tells whether this process was asked to end; whoever asked may soon end it by force.
     virtual bool asked_to_end() { return false; }
     // Returns the stack of the main thread of a rank that makes no progress; may be empty.

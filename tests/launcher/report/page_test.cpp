@@ -116,6 +116,21 @@ TEST_CASE("a run that has ended shows what its weights reach") {
     CHECK(html.find(">last<") != std::string::npos);
 }
 
+TEST_CASE("a page that is served runs one script of its server and what is above it") {
+    for (const std::size_t runs : {0, 1, 2}) {
+        CAPTURE(runs);
+        const std::string html =
+            live_page(std::vector<Run>(runs, hand_made("run")), "<p>above</p>\n");
+        CHECK(tests::not_well_formed(html) == "");
+        CHECK(html.find("<p>above</p>") < html.find("<h2>"));
+        CHECK(html.find("script-src 'self'; connect-src 'self'") != std::string::npos);
+        CHECK(html.find("<script") == html.rfind("<script"));
+        CHECK(html.find("src=") == html.find("src=\"/live.js\""));
+        CHECK(html.find("://") == std::string::npos);
+        CHECK((html.find("<h2>Curves") != std::string::npos) == (runs > 0));
+    }
+}
+
 TEST_CASE("labels are what the folders do not share") {
     using Words = std::vector<std::string>;
     CHECK(labels_of({"x/y/"}) == Words{"x/y/"});

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "launcher/watch/ranks_file.hpp"
 #include "launcher/watch/thread_stack.hpp"
 #include "runtime/core/json_text.hpp"
 #include "tests/runtime/train/file_size_limit.hpp"
@@ -132,6 +133,34 @@ TEST_CASE("the report for programs holds the same, of every rank") {
     CHECK(json["ranks"][4]["rank"] == 4);
     CHECK(json["ranks"][4]["operation"] == "all_reduce \"bucket 3\"");
     CHECK(json["ranks"][4]["waiting"] == true);
+}
+
+TEST_CASE("while a run goes on a file tells where its ranks are, and goes with the run") {
+    const tests::ScratchFolder scratch;
+    std::vector<comm::Sighting> ranks = stuck().ranks;
+    ranks[3].record->peak_bytes = 4096;
+    ranks[3].record->window = {50, 1'000'000, 3'000'000, 1'000'000};
+    const train::RunLimits limits{2, 100, -1};
+    const auto json = parse_json(ranks_json(ranks, limits, epoch));
+    CHECK(json["limits"]["max_train_steps"] == 100);
+    REQUIRE(json["ranks"].size() == 5);
+    CHECK(json["ranks"][3]["peak_bytes"] == 4096);
+    CHECK(json["ranks"][3]["work_s"] == doctest::Approx(0.1));
+    {
+        RanksFile file(scratch.path(), limits);
+        file.write(ranks);
+        while (!scratch.names().contains("ranks.json")) std::this_thread::yield();
+        file.write({});  // too early for another one
+        CHECK(scratch.names() == std::set<std::string>{"ranks.json"});
+        CHECK(parse_json(tests::read_text(scratch / "ranks.json"))["ranks"].size() == 5);
+    }
+    CHECK(scratch.names().empty());
+    RanksFile nowhere(scratch / "none", limits);
+    nowhere.write(ranks);
+    nowhere.remove();
+    RanksFile none("", limits);
+    none.write(ranks);
+    CHECK(scratch.names().empty());
 }
 
 TEST_CASE("of several ranks that report the first is heard, until the next run") {

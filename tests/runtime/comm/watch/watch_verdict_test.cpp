@@ -148,6 +148,7 @@ TEST_CASE("verdicts and records survive their way, and garbage does not") {
     }
     WatchRecord record = *waiting(1'234).record;
     record.file = "m/state.json";
+    record.peak_bytes = 4'096;
     record.error = "line one\nline two \x1f end";
     record.stack = "main\n";
     const auto copy = decode_watch_record(encode(record));
@@ -155,6 +156,7 @@ TEST_CASE("verdicts and records survive their way, and garbage does not") {
     CHECK(copy->position() == "waiting in all_reduce \"bucket 3\", before the first step");
     CHECK(copy->still_ms == 1'234);
     CHECK(copy->file == "m/state.json");
+    CHECK(copy->peak_bytes == 4'096);
     CHECK(copy->error == "line one\nline two   end");
     CHECK(copy->stack == "main\n");
     CHECK(
@@ -175,7 +177,8 @@ TEST_CASE("a record with a number that is from no run is no record") {
                          +[](WatchRecord& r) -> std::int64_t& { return r.window.last_step; },
                          +[](WatchRecord& r) -> std::int64_t& { return r.window.data_us; },
                          +[](WatchRecord& r) -> std::int64_t& { return r.window.computing_us; },
-                         +[](WatchRecord& r) -> std::int64_t& { return r.window.optimizer_us; }}) {
+                         +[](WatchRecord& r) -> std::int64_t& { return r.window.optimizer_us; },
+                         +[](WatchRecord& r) -> std::int64_t& { return r.peak_bytes; }}) {
         CHECK(read(member, 1'000'000'000'000));
         CHECK_FALSE(read(member, largest));
         CHECK_FALSE(read(member, -1));
