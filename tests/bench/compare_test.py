@@ -308,7 +308,8 @@ class Tables(unittest.TestCase):
     def test_the_rates_table_tells_rounds_that_were_not_quiet(self):
         self.results.add("seq2seq-fp32", round_of({}, 100, 80))
         lines = tables.rates_table({"seq2seq-fp32": self.row}, self.results)
-        self.assertEqual(lines[2], "| seq2seq-fp32 | ours | 200 | 7.00 | 90 | 50 | 80-100 | 4, 1 of them not quiet |")
+        self.assertEqual(lines[2], f"| seq2seq-fp32 | ours; {rows.EAGER}; {rows.COMPILED} | 200; 50; 100 | 7.00; 9.00; 8.00 | 90; -; - | "
+                                   "50; 80; 100 | 80-100 | 4, 1 of them not quiet |")
 
     def test_the_page_tells_how_each_round_was_taken(self):
         taken = dict(date="2026-01-02", commit="abc", steps=5, warmup=2)
