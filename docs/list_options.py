@@ -20,12 +20,14 @@ HEAD = """# Every option and its default
 
 `docs/list_options.py` wrote this list from `lockstep PROGRAM --help`, which also says what the options mean.
 [options.md](options.md) says where they differ from those of other programs. `train` stands for `multiprocessing_train` and
-`distributed_train`, too, and `eval` for `multiprocessing_eval` and `distributed_eval`; options of all programs are left out.
+`distributed_train`, too, and `eval` for `multiprocessing_eval` and `distributed_eval`. *training* is `train`, `doctor`, `plan` and
+`ladder`; *replies* is `generate`, `display_model`, `interactive` and `self_chat`. Options of all programs are left out.
 
 | option | default | programs |
 | --- | --- | --- |
 """
 EVERYWHERE = {"config", "dump-config", "help"}
+GROUPS = {"training": ("train", "doctor", "plan", "ladder"), "replies": ("generate", "display_model", "interactive", "self_chat")}
 
 
 def text_of(program, *words):
@@ -61,6 +63,16 @@ def cell(values):
     return "; ".join(words)
 
 
+def grouped(programs):
+    """The names of programs, with one word for those that stand together."""
+    words = list(programs)
+    for group, members in GROUPS.items():
+        if set(members) <= set(words):
+            words[words.index(members[0])] = group
+            words = [word for word in words if word not in members]
+    return words
+
+
 def collect(lockstep):
     options = {}
     for program in programs_of(lockstep):
@@ -80,7 +92,7 @@ def page(options):
         words = f"--{name} {option['words']}".replace("|", "\\|")
         forms = "".join(f", `{form}`" for form in option["forms"])
         lines.append(f"| `{words}`{forms} | {cell(option['values'])} "
-                     f"| {', '.join(option['values'])} |\n".replace("| [", "| \\["))
+                     f"| {', '.join(grouped(option['values']))} |\n".replace("| [", "| \\["))
     return HEAD + "".join(lines)
 
 
