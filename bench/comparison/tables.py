@@ -56,20 +56,22 @@ def decimal(value):
     return "-" if value is None else f"{value:.2f}"
 
 
+def goal_text(row, goal, rounds):
+    value, alone = value_of(goal, rounds), at_ceiling(row, goal, rounds)
+    figure = decimal(value) if value is None or reached(goal, value) else f"**{decimal(value)}**"
+    bound = f"{'≤' if goal.of in AT_MOST else '≥'}{goal.goal:g}"
+    return f"{goal.what} {figure} ({bound}{'' if alone is None else f', products alone {decimal(alone)}'})"
+
+
 def goals_table(rows, results):
-    lines = ["| row | | measured | goal | reached | products alone |", "| --- | --- | --- | --- | --- | --- |"]
+    """Returns a line for each row. Missed goals are bold."""
+    lines = ["| row | measured (goal) |", "| --- | --- |"]
     for row in rows.values():
         rounds = results.rounds.get(row.name)
         if not rounds:
-            lines.append(f"| {row.name} | | not measured: {results.skipped.get(row.name, 'not asked for')} | | | |")
-            continue
-        for goal in row.goals:
-            value = value_of(goal, rounds)
-            bound = "at most" if goal.of in AT_MOST else "at least"
-            verdict = "-" if value is None else "yes" if reached(goal, value) else "no"
-            alone = at_ceiling(row, goal, rounds)
-            lines.append(f"| {row.name} | {goal.what} | {decimal(value)} | {bound} {goal.goal:g} | {verdict} | "
-                         f"{'' if alone is None else decimal(alone)} |")
+            lines.append(f"| {row.name} | not measured: {results.skipped.get(row.name, 'not asked for')} |")
+        else:
+            lines.append(f"| {row.name} | {'; '.join(goal_text(row, goal, rounds) for goal in row.goals)} |")
     return lines
 
 
