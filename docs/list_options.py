@@ -19,13 +19,13 @@ PAGE = ROOT / "docs" / "option-list.md"
 HEAD = """# Every option and its default
 
 `docs/list_options.py` wrote this list from `lockstep PROGRAM --help`, which also says what the options mean.
-[options.md](options.md) says where they differ from those of other programs. `train` stands for `multiprocessing_train` and
-`distributed_train`, too, and `eval` for `multiprocessing_eval` and `distributed_eval`; options of all programs are left out.
-
-| option | default | programs |
-| --- | --- | --- |
+[options.md](options.md) says where they differ from those of other programs. Options stand below the programs that have them, with
+their defaults. `train` stands for `multiprocessing_train` and `distributed_train`, too, and `eval` for `multiprocessing_eval` and
+`distributed_eval`. *Training* is `train`, `doctor`, `plan` and `ladder`; *replies* is `generate`, `display_model`, `interactive` and
+`self_chat`. Options of all programs are left out.
 """
 EVERYWHERE = {"config", "dump-config", "help"}
+GROUPS = {"training": ("train", "doctor", "plan", "ladder"), "replies": ("generate", "display_model", "interactive", "self_chat")}
 
 
 def text_of(program, *words):
@@ -61,6 +61,16 @@ def cell(values):
     return "; ".join(words)
 
 
+def grouped(programs):
+    """The names of programs, with one word for those that stand together."""
+    words = list(programs)
+    for group, members in GROUPS.items():
+        if set(members) <= set(words):
+            words[words.index(members[0])] = group
+            words = [word for word in words if word not in members]
+    return words
+
+
 def collect(lockstep):
     options = {}
     for program in programs_of(lockstep):
@@ -74,14 +84,23 @@ def collect(lockstep):
     return options
 
 
+def line(name, option):
+    forms = "".join(f", `{form}`" for form in option["forms"])
+    return f"- `--{name} {option['words']}`{forms}: {cell(option['values'])}"
+
+
 def page(options):
-    lines = []
+    """The options of the same programs have a section; sections of one or two are joined."""
+    sections = {}
     for name, option in sorted(options.items()):
-        words = f"--{name} {option['words']}".replace("|", "\\|")
-        forms = "".join(f", `{form}`" for form in option["forms"])
-        lines.append(f"| `{words}`{forms} | {cell(option['values'])} "
-                     f"| {', '.join(option['values'])} |\n".replace("| [", "| \\["))
-    return HEAD + "".join(lines)
+        sections.setdefault(", ".join(grouped(option["values"])), []).append(line(name, option))
+    text, others = HEAD, []
+    for programs, lines in sorted(sections.items(), key=lambda section: -len(section[1])):
+        if len(lines) > 2:
+            text += f"\n## {programs[0].upper()}{programs[1:]}\n\n" + "\n".join(lines) + "\n"
+        else:
+            others += [f"{each} ({programs})" for each in lines]
+    return text + "\n## Others\n\n" + "\n".join(sorted(others)) + "\n"
 
 
 def unknown_options(options):

@@ -40,9 +40,12 @@ def run(folder, out):
     tokenizer = read_json(tokenizer_to_hf.description_path(folder))
     own = read_json(folder / "config.json")
     program = os.environ.get("LOCKSTEP", "lockstep")
-    converted = subprocess.run([program, "checkpoint", "convert", str(folder), str(out), "--to", "transformers"])
+    converted = subprocess.run([program, "checkpoint", "convert", str(folder), str(out), "--to", "transformers"],
+                               stdout=subprocess.PIPE, text=True)
     if converted.returncode != 0:
         sys.exit(converted.returncode)
+    # What it says of a tokenizer that is missing does not count: it follows.
+    print(converted.stdout.split("; no tokenizer is there: ")[0].rstrip("\n"))
     if tokenizer_to_hf.is_foreign(tokenizer):
         return
     config = read_json(out / "config.json")

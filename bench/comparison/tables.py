@@ -56,38 +56,45 @@ def decimal(value):
     return "-" if value is None else f"{value:.2f}"
 
 
+def goal_text(row, goal, rounds):
+    value, alone = value_of(goal, rounds), at_ceiling(row, goal, rounds)
+    figure = decimal(value) if value is None or reached(goal, value) else f"**{decimal(value)}**"
+    bound = f"{'≤' if goal.of in AT_MOST else '≥'}{goal.goal:g}"
+    return f"{goal.what} {figure} ({bound}{'' if alone is None else f', products alone {decimal(alone)}'})"
+
+
 def goals_table(rows, results):
-    lines = ["| row | | measured | goal | reached | products alone |", "| --- | --- | --- | --- | --- | --- |"]
+    """Returns a line for each row. Missed goals are bold."""
+    lines = ["| row | measured (goal) |", "| --- | --- |"]
     for row in rows.values():
         rounds = results.rounds.get(row.name)
         if not rounds:
-            lines.append(f"| {row.name} | | not measured: {results.skipped.get(row.name, 'not asked for')} | | | |")
-            continue
-        for goal in row.goals:
-            value = value_of(goal, rounds)
-            bound = "at most" if goal.of in AT_MOST else "at least"
-            verdict = "-" if value is None else "yes" if reached(goal, value) else "no"
-            alone = at_ceiling(row, goal, rounds)
-            lines.append(f"| {row.name} | {goal.what} | {decimal(value)} | {bound} {goal.goal:g} | {verdict} | "
-                         f"{'' if alone is None else decimal(alone)} |")
+            lines.append(f"| {row.name} | not measured: {results.skipped.get(row.name, 'not asked for')} |")
+        else:
+            lines.append(f"| {row.name} | {'; '.join(goal_text(row, goal, rounds) for goal in row.goals)} |")
     return lines
 
 
+def rates_of(rounds, name):
+    duration, peak = median(rounds, name, "step_ms"), median(rounds, name, "step_peak_bytes")
+    figures = [median(rounds, name, "tokens_per_s"), median(rounds, name, "batch_ms") if duration is None else duration,
+               median(rounds, name, "gflops"), None if peak is None else peak / 1e6]
+    return ["-" if figure is None else f"{figure:,.0f}" if figure >= 10 else f"{figure:.2f}" for figure in figures]
+
+
 def rates_table(rows, results):
-    lines = ["| row | program | tokens/s | ms | GFLOP/s | peak MB | ceiling, GFLOP/s (least-most) | rounds |",
+    """Returns a line for each row; the programs of a row share it, in one order in every cell."""
+    lines = ["| row | programs | tokens/s | ms | GFLOP/s | peak MB | ceiling, GFLOP/s (least-most) | rounds |",
              "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows.values():
         rounds = results.rounds.get(row.name, [])
         ceilings = [ceiling for each in rounds for ceiling in (each.before, each.after)]
         noisy = sum(not each.quiet for each in rounds)
         count = f"{len(rounds)}, {noisy} of them not quiet" if noisy else f"{len(rounds)}"
-        for name in row.contestants if rounds else ():
-            duration = median(rounds, name, "step_ms")
-            figures = [median(rounds, name, "tokens_per_s"), median(rounds, name, "batch_ms") if duration is None else duration,
-                       median(rounds, name, "gflops"), median(rounds, name, "step_peak_bytes")]
-            figures[3] = None if figures[3] is None else figures[3] / 1e6
-            cells = ["-" if figure is None else f"{figure:,.0f}" if figure >= 10 else f"{figure:.2f}" for figure in figures]
-            lines.append(f"| {row.name} | {name} | {' | '.join(cells)} | {min(ceilings):.0f}-{max(ceilings):.0f} | {count} |")
+        if rounds:
+            cells = zip(*(rates_of(rounds, name) for name in row.contestants))
+            lines.append(f"| {row.name} | {'; '.join(row.contestants)} | {' | '.join(map('; '.join, cells))} | "
+                         f"{min(ceilings):.0f}-{max(ceilings):.0f} | {count} |")
     return lines
 
 

@@ -17,6 +17,7 @@
 #include "runtime/train/checkpoint/manifest.hpp"
 #include "runtime/train/checkpoint/safetensors.hpp"
 #include "runtime/train/folder/retry_reading.hpp"
+#include "runtime/train/options.hpp"
 #include "runtime/train/pieces/owned_files.hpp"
 #include "runtime/train/pieces/shared_folder.hpp"
 
@@ -122,6 +123,16 @@ std::string first_weights_text(const std::string& init_model, const std::string&
     if (model_folder_of(init_model).empty())
         text += "; no config.json says what they are: only their names and shapes were compared";
     return text + constants_text(weights);
+}
+
+void tell_default_rate(const RunConfig& config, Log& log) {
+    const train::OptimizerOptions& optimizer = config.train.optimizer;
+    const bool adam = optimizer.kind == train::OptimizerKind::adam ||
+                      optimizer.kind == train::OptimizerKind::adamw;
+    if (adam && !config.given.contains("learningrate"))
+        log.info(
+            "--learningrate is 0.001, which suits a model that begins from nothing; one that has "
+            "been trained usually goes on with 1e-5 to 1e-4, and its adapters with 1e-4 to 3e-4");
 }
 
 void tell_unread(const RunConfig& config, Log& log) {

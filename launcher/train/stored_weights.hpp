@@ -32,6 +32,8 @@ std::string first_weights(const RunConfig& config, const model::ModelConfig& mod
 std::string first_adapters(const RunConfig& config, const model::ModelConfig& model, Log& log);
 // Tells that a run starts from the weights of --init-model, which are read from `weights`.
 std::string first_weights_text(const std::string& init_model, const std::string& weights);
+// Tells that a model which has been trained goes on at adam's default rate, if no other was given.
+void tell_default_rate(const RunConfig& config, Log& log);
 // Tells that a run that continues reads none of the weights that its options name.
 void tell_unread(const RunConfig& config, Log& log);
 // What weights are made of that no file holds.

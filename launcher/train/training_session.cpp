@@ -135,6 +135,7 @@ void TrainingSession::start_first_weights() {
 
 std::string TrainingSession::tell_first_weights() const {
     const std::string& from = config_.init_model;
+    if (!from.empty()) tell_default_rate(config_, log_);
     if (plan_.model.lora.rank > 0 && !from.empty())
         return first_adapters(config_, plan_.model, log_);
     if (!from.empty()) {

@@ -285,11 +285,15 @@ class Tables(unittest.TestCase):
             del each.runs[rows.COMPILED]
         self.assertEqual(self.values(), [4.0, 0.9, 0.625])
 
-    def test_the_goals_table_has_a_line_for_each_goal(self):
+    def test_the_goals_table_has_a_line_for_each_row(self):
         self.assertEqual(tables.goals_table({"seq2seq-fp32": self.row}, self.results)[2:], [
-            "| seq2seq-fp32 | x the best PyTorch | 2.00 | at least 1.8 | yes | 2.22 |",
-            "| seq2seq-fp32 | share of the ceiling | 0.90 | at least 0.9 | yes |  |",
-            "| seq2seq-fp32 | peak memory / the best PyTorch's | 0.50 | at most 0.55 | yes |  |"])
+            "| seq2seq-fp32 | x the best PyTorch 2.00 (≥1.8, products alone 2.22); share of the ceiling 0.90 (≥0.9); "
+            "peak memory / the best PyTorch's 0.50 (≤0.55) |"])
+
+    def test_a_missed_goal_is_bold(self):
+        slow = [round_of({"ours": dict(tokens_per_s=50, gflops=50, ceiling_gflops=100), rows.EAGER: dict(tokens_per_s=50)})]
+        self.assertEqual(tables.goal_text(self.row, self.row.goals[0], slow),
+                         "x the best PyTorch **1.00** (≥1.8, products alone 2.00)")
 
     def test_a_goal_of_at_most_is_missed_above_it(self):
         goal = rows.Goal("", "memory", 0.55)
@@ -308,7 +312,8 @@ class Tables(unittest.TestCase):
     def test_the_rates_table_tells_rounds_that_were_not_quiet(self):
         self.results.add("seq2seq-fp32", round_of({}, 100, 80))
         lines = tables.rates_table({"seq2seq-fp32": self.row}, self.results)
-        self.assertEqual(lines[2], "| seq2seq-fp32 | ours | 200 | 7.00 | 90 | 50 | 80-100 | 4, 1 of them not quiet |")
+        self.assertEqual(lines[2], f"| seq2seq-fp32 | ours; {rows.EAGER}; {rows.COMPILED} | 200; 50; 100 | 7.00; 9.00; 8.00 | 90; -; - | "
+                                   "50; 80; 100 | 80-100 | 4, 1 of them not quiet |")
 
     def test_the_page_tells_how_each_round_was_taken(self):
         taken = dict(date="2026-01-02", commit="abc", steps=5, warmup=2)
@@ -379,7 +384,7 @@ class Files(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         ((name, rounds),) = json.loads(out.read_text())["rounds"].items()
         self.assertEqual(len(rounds), 2)
-        self.assertIn(f"| {name} | step 1 / a later one | 1.50 | at most 1.5 | yes |  |", done.stdout)
+        self.assertIn(f"| {name} | step 1 / a later one 1.50 (≤1.5) |", done.stdout)
 
 
 if __name__ == "__main__":

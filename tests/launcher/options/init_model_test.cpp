@@ -75,7 +75,10 @@ TEST_CASE("a truncation that is missing beside --init-model is hinted at by its 
 
 TEST_CASE("--init-model gives the new model its shape and arithmetic") {
     const Trained t;
-    says(t.begin("--dropout 0.1", t.model), 0, {"starting from the weights of"});
+    says(t.begin("--dropout 0.1", t.model), 0,
+         {"starting from the weights of", "--learningrate is 0.001, which suits a model"});
+    const auto rated = t.begin("-lr 1e-4", t.model);
+    CHECK((rated.out + rated.err).find("--learningrate is") == std::string::npos);
     CHECK(read_text(t.scratch / "fresh/config.json").find("\"n_heads\": 2") != std::string::npos);
 }
 
