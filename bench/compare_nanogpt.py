@@ -6,8 +6,8 @@
 
 CHECKOUT is a clone of github.com/karpathy/nanoGPT. Both take 2,000 updates of 12 rows of 64 characters with 4 layers of width 128,
 AdamW and a cosine; nanoGPT's falls to a tenth of the rate. Prints, for each seed, the seconds of the whole command and the loss over
-the whole of the validation text, in rows of 64. The first character of a row is predicted from nanoGPT's input of one character, and
-by Lockstep from the row's start alone. It is run with a Python that has torch and NumPy.
+the whole of the validation text, in rows of 64 whose first character is predicted from the one before it. It is run with a Python
+that has torch and NumPy.
 """
 import argparse
 import json
