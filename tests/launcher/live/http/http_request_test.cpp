@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "launcher/live/http/host_names.hpp"
 #include "launcher/live/http/http_response.hpp"
