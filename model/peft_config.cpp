@@ -175,7 +175,7 @@ std::string peft_base(const std::string& text, const std::string& origin) {
     const PeftKeys keys(text, origin);
     if (keys.at("peft_type") != "LORA") keys.refuse("peft_type", "LORA");
     const Json& base = keys.at("base_model_name_or_path");
-    if (!base.is_string() || base == "")
+    if (!base.is_string() || base.get_ref<const std::string&>().empty())
         keys.refuse("base_model_name_or_path", "the folder of the adapters' base");
     return base.get<std::string>();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/device/memory_of.hpp"
 #include "runtime/train/optim/optimizer_parts.hpp"
 
 namespace lockstep::train {
