@@ -33,7 +33,7 @@ std::vector<std::string> words_of(const RunConfig& config) {
     return words;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string command_of(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text += word + " ";
     return text;
@@ -87,7 +87,7 @@ TrackerProcess::TrackerProcess(const RunConfig& config, int rank) {
 void TrackerProcess::start(const RunConfig& config) {
     std::vector<std::string> words = words_of(config);
     if (words.empty()) return;
-    command_ = joined(words) + "--once";
+    command_ = command_of(words) + "--once";
     words.emplace_back("--until-eof");
     std::array<int, 2> pipe{};
     int failure = ::pipe2(pipe.data(), O_CLOEXEC) == 0 ? 0 : errno;

@@ -22,6 +22,7 @@
 #include "launcher/rank/data_place.hpp"
 #include "launcher/rank/frozen_base.hpp"
 #include "launcher/rank/loaded_model.hpp"
+#include "launcher/train/announcement.hpp"
 #include "launcher/train/cores_observer.hpp"
 #include "launcher/train/finished_run.hpp"
 #include "launcher/train/kept_folder.hpp"
@@ -46,19 +47,6 @@ namespace {
 
 bool drops(const model::ModelConfig& model) {
     return model.dropout > 0 || model.attention_dropout > 0 || model.relu_dropout > 0;
-}
-
-// Says how long stages wait for the first and the last micro-batches of a step.
-std::string stages_text(int stages, const comm::DataPlace& place, std::int64_t lanes) {
-    const std::int64_t micro_batches = (lanes + place.ranks - 1) / place.ranks;
-    const std::int64_t waits = stages - 1, turns = micro_batches + waits;
-    return std::to_string(stages) + " stages have the layers one after the other, so that " +
-           std::to_string(place.ranks) +
-           (place.ranks == 1 ? " place reads rows" : " places read rows") + "; with " +
-           std::to_string(micro_batches) +
-           (micro_batches == 1 ? " micro-batch" : " micro-batches") + " a stage waits " +
-           std::to_string((100 * waits + turns / 2) / turns) +
-           " % of a step, and with a larger --update-freq less";
 }
 
 }  // namespace
@@ -244,59 +232,6 @@ EvaluatorParts TrainingSession::evaluator_parts() {
             options_.pipeline};
 }
 
-void TrainingSession::announce() const {
-    const auto& rank_info = job_.rank_info;
-    const ComputeDevice& device = job_.device;
-    const std::string cores = std::to_string(device.threads) +
-                              (device.threads == 1 ? " core" : " cores") +
-                              (device.threads_from.empty() ? "" : " (" + device.threads_from + ")");
-    const std::size_t frozen = model_->frozen().count();
-    log_.info("training " + std::to_string(engine_->parameters().count()) + " parameters" +
-              (frozen > 0 ? " of adapters, beside " + std::to_string(frozen) + " that stay," : "") +
-              " in " + train::name(device.precision) + " on " + std::to_string(rank_info.size) +
-              (rank_info.size == 1 ? " rank x " : " ranks x ") +
-              (device.gpu ? "1 GPU (" + device.name() + "), " : cores + ", ") +
-              std::to_string(source_->rows_per_epoch()) + " rows an epoch in " +
-              std::to_string(options_.lanes) + (options_.lanes == 1 ? " lane" : " lanes"));
-    if (options_.tensor > 1)
-        log_.info(std::to_string(options_.tensor) + " ranks compute each layer together, so that " +
-                  std::to_string(place_.ranks) +
-                  (place_.ranks == 1 ? " place reads rows" : " places read rows"));
-    if (options_.pipeline > 1) log_.info(stages_text(options_.pipeline, place_, options_.lanes));
-    if (place_.ranks > options_.lanes)
-        log_.info("warning: " + std::to_string(place_.ranks) +
-                  " ranks, but the run was started with " + std::to_string(options_.lanes) +
-                  (options_.lanes == 1 ? " lane: " : " lanes: ") +
-                  (options_.reducer.lane_order == train::LaneOrder::fixed
-                       ? std::to_string(place_.ranks - options_.lanes) +
-                             " of them only wait for the others, as --deterministic does not "
-                             "divide a lane"
-                       : "several ranks divide the rows of a micro-batch"));
-    const int sharing = train::sharing_ranks(options_.zero, place_.ranks);
-    if (sharing > 1)
-        log_.info(std::to_string(sharing) + " ranks share a replica: --zero " +
-                  std::to_string(options_.zero.stage));
-    else if (options_.zero.stage > 0)
-        log_.info("each rank keeps a whole replica: --zero " + std::to_string(options_.zero.stage) +
-                  " shares nothing");
-    const bool dialogues = plan_.data.first().kind() != data::DatasetKind::language_model;
-    if (dialogues && config_.batch.batchsize == 1 && config_.batch.batch_tokens <= 0 &&
-        config_.batch.dynamic != data::Dynamic::full)
-        log_.info(
-            "a micro-batch has one row (--batchsize 1): most of a step's time goes into reading "
-            "and updating weights; -bs 16 or more trains more rows a second");
-    if (counts_epochs(config_)) log_.info(schedule_text(config_, plan_.schedule_end.updates));
-    if (const std::string phases = phases_text(config_, plan_.schedule_end.updates);
-        !phases.empty())
-        log_.info(phases);
-    if (plan_.data.several())
-        log_.info("an epoch's rows are of " + shares_text(plan_.data, plan_.weights));
-    if (const std::string attention = model_->attention(); !attention.empty())
-        log_.info("attention by " + attention);
-    log_.detail("placed by " + std::string(comm::name(rank_info.source)) + ", products by " +
-                device.products());
-}
-
 train::RunRecord TrainingSession::new_record() const {
     train::RunRecord record;
     nlohmann::json options{
@@ -426,7 +361,9 @@ void TrainingSession::run(const train::StopFlag& stop, const std::string& contin
             nothing_to_do(config_, resume_, source_->rows_per_epoch(), *job_.communicator)) {
         log_.info(*line);
     } else {
-        announce();
+        announce({config_, plan_, options_, place_, *model_, engine_->parameters().count(),
+                  source_->rows_per_epoch()},
+                 job_, log_);
         train(stop, continuing);
         write_trace();
     }

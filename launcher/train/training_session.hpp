@@ -51,7 +51,6 @@ private:
     train::RunRecord new_record() const;
     void open_validation();
     void prepare_folder() const;
-    void announce() const;
     train::StepTraffic traffic() const;
     void write_trace() const;
     std::string ended_text(train::ExitReason reason, const train::TrainerState& state) const;
