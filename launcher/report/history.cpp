@@ -43,6 +43,12 @@ constexpr std::array train_names{"loss",
                                  "seconds_gradients_not_hidden",
                                  "seconds_replicas",
                                  "seconds_replicas_not_hidden",
+                                 "bytes_tensor",
+                                 "bytes_pipeline",
+                                 "seconds_tensor",
+                                 "seconds_tensor_not_hidden",
+                                 "seconds_pipeline",
+                                 "seconds_pipeline_not_hidden",
                                  "peak_memory_bytes"};
 // These are calculated from other values of the line.
 constexpr std::array computed_names{"last_bucket", "skipped_updates"};

@@ -19,10 +19,12 @@ struct Group {
     const char* what;
 };
 
-constexpr std::array<Group, 3> groups{
+constexpr std::array<Group, 5> groups{
     Group{"weights", "weights, gathered among the ranks that share a replica"},
     Group{"gradients", "gradients, summed among these ranks"},
-    Group{"replicas", "gradients, summed between replicas"}};
+    Group{"replicas", "gradients, summed between replicas"},
+    Group{"tensor", "rows and shared gradients, among the ranks that compute each layer together"},
+    Group{"pipeline", "rows and a tied table's gradient, among the stages"}};
 
 std::int64_t whole_bytes(double value) {
     constexpr double most = 1e18;

@@ -43,10 +43,12 @@ struct Range {
 };
 using HostRange = Range<HostSpace>;
 
-// Tells when one collective ran on the communicator's thread.
+// Tells when one operation ran on the communicator's thread, and what this rank sent in it, every
+// collective around a ring (bytes_sent() of tape.hpp). In a device's memory bytes are not counted.
 struct Timing {
     std::string label;
     Clock::time_point begin, end;
+    std::int64_t bytes = 0;
 };
 
 // Tells the watchdog what a communicator is doing now.

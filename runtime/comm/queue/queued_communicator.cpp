@@ -65,14 +65,14 @@ struct QueuedCommunicator::State {
         }
     }
 
-    void run(const char* what, std::string label, const Operation& operation) {
+    void run(const char* what, std::string label, std::int64_t bytes, const Operation& operation) {
         if (abandoned || failed()) return;
         const auto begin = Clock::now();
         const std::string full_name = std::string(what) + " \"" + label + "\"";
         set_operation(full_name);
         attempt(full_name, [&] { operation(*transport); });
         const std::lock_guard lock(mutex);
-        timings.push_back({std::move(label), begin, Clock::now()});
+        timings.push_back({std::move(label), begin, Clock::now(), bytes});
         if (failure) return;  // keep the last operation's name: it shows where this rank got stuck
         ++activity.completed;
         activity.operation.clear();
@@ -206,14 +206,20 @@ Ticket QueuedCommunicator::post(std::function<void()> task) {
     return {++queued_};
 }
 
-Ticket QueuedCommunicator::enqueue(const char* what, std::string label, Operation operation) {
-    return post([state = state_.get(), what, label = std::move(label),
-                 operation = std::move(operation)] { state->run(what, label, operation); });
+Ticket QueuedCommunicator::enqueue(const char* what, std::string label, std::int64_t bytes,
+                                   Operation operation) {
+    return post([state = state_.get(), what, label = std::move(label), bytes,
+                 operation = std::move(operation)] { state->run(what, label, bytes, operation); });
+}
+
+std::int64_t QueuedCommunicator::bytes_of_call(TapedCall call, const HostRange& range) const {
+    const auto bytes = static_cast<std::int64_t>(range.bytes());
+    return bytes_sent({.call = call, .ranks = size_, .bytes = bytes}, HalfSums::halves);
 }
 
 Ticket QueuedCommunicator::all_reduce(HostRange range, ReduceOp reduction, std::string label) {
     require(reducible(range), "bytes cannot be reduced");
-    return enqueue("all_reduce", std::move(label),
+    return enqueue("all_reduce", std::move(label), bytes_of_call(TapedCall::all_reduce, range),
                    [range, reduction](Transport& t) { t.all_reduce(range, reduction); });
 }
 
@@ -222,30 +228,33 @@ Ticket QueuedCommunicator::reduce_scatter(HostRange range, ReduceOp reduction, s
     require(range.count % static_cast<std::size_t>(size_) == 0,
             "reduce_scatter needs a multiple of the number of ranks");
     return enqueue("reduce_scatter", std::move(label),
+                   bytes_of_call(TapedCall::reduce_scatter, range),
                    [range, reduction](Transport& t) { t.reduce_scatter(range, reduction); });
 }
 
 Ticket QueuedCommunicator::all_gather(HostRange from, HostRange to, std::string label) {
     require(from.element == to.element && to.count == from.count * static_cast<std::size_t>(size_),
             "all_gather needs room for one part of each rank");
-    return enqueue("all_gather", std::move(label),
+    return enqueue("all_gather", std::move(label), bytes_of_call(TapedCall::all_gather, to),
                    [from, to](Transport& t) { t.all_gather(from, to); });
 }
 
 Ticket QueuedCommunicator::broadcast(HostRange range, int root, std::string label) {
     require(root >= 0 && root < size_, "broadcast from a rank that does not exist");
-    return enqueue("broadcast", std::move(label),
+    return enqueue("broadcast", std::move(label), bytes_of_call(TapedCall::broadcast, range),
                    [range, root](Transport& t) { t.broadcast(range, root); });
 }
 
 Ticket QueuedCommunicator::send(HostRange range, int to, std::string label) {
     require(to >= 0 && to < size_ && to != rank_, "send to a rank that does not exist");
-    return enqueue("send", std::move(label), [range, to](Transport& t) { t.send(range, to); });
+    return enqueue("send", std::move(label), bytes_of_call(TapedCall::send, range),
+                   [range, to](Transport& t) { t.send(range, to); });
 }
 
 Ticket QueuedCommunicator::recv(HostRange range, int from, std::string label) {
     require(from >= 0 && from < size_ && from != rank_, "recv from a rank that does not exist");
-    return enqueue("recv", std::move(label), [range, from](Transport& t) { t.recv(range, from); });
+    return enqueue("recv", std::move(label), 0,
+                   [range, from](Transport& t) { t.recv(range, from); });
 }
 
 Ticket QueuedCommunicator::exchange(std::optional<Message> sent, std::optional<Message> received,
@@ -254,11 +263,12 @@ Ticket QueuedCommunicator::exchange(std::optional<Message> sent, std::optional<M
         require(!message || (message->rank >= 0 && message->rank < size_ && message->rank != rank_),
                 "exchange with a rank that does not exist");
     return enqueue("exchange", std::move(label),
+                   sent ? bytes_of_call(TapedCall::send, sent->range) : 0,
                    [sent, received](Transport& t) { t.exchange(sent, received); });
 }
 
 Ticket QueuedCommunicator::barrier(std::string label) {
-    return enqueue("barrier", std::move(label), [](Transport& t) { t.barrier(); });
+    return enqueue("barrier", std::move(label), 0, [](Transport& t) { t.barrier(); });
 }
 
 // This work waits for no other rank, so the watchdog does not see it as an operation.
@@ -277,7 +287,7 @@ void QueuedCommunicator::finish(Ticket through) {
 
 std::unique_ptr<Communicator> QueuedCommunicator::split(int colour) {
     std::unique_ptr<Transport> part;
-    enqueue("split", "colour " + std::to_string(colour),
+    enqueue("split", "colour " + std::to_string(colour), 0,
             [&part, colour](Transport& t) { part = t.split(colour); });
     finish();
     std::unique_ptr<QueuedCommunicator> group(new QueuedCommunicator(*this, std::move(part)));

@@ -11,6 +11,7 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/queue/worker.hpp"
+#include "runtime/comm/tape.hpp"
 #include "runtime/comm/transport.hpp"
 
 namespace lockstep::comm {
@@ -64,7 +65,9 @@ private:
 
     QueuedCommunicator(const QueuedCommunicator& whole, std::unique_ptr<Transport> transport);
     void adopt(std::unique_ptr<Transport> transport);
-    Ticket enqueue(const char* what, std::string label, Operation operation);
+    // `bytes` is what this rank sends.
+    Ticket enqueue(const char* what, std::string label, std::int64_t bytes, Operation operation);
+    std::int64_t bytes_of_call(TapedCall call, const HostRange& range) const;
     // Queues the task under the next ticket. `task` must not throw.
     Ticket post(std::function<void()> task);
 

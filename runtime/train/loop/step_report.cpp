@@ -29,16 +29,21 @@ void describe_seconds(StepReport& report, const StepResult& result) {
     report.gradients_blocked_s = result.reduction.gradients.blocked_s;
     report.replicas_s = result.reduction.replicas.seconds;
     report.replicas_blocked_s = result.reduction.replicas.blocked_s;
+    report.tensor_s = result.tensor.seconds;
+    report.pipeline_s = result.pipeline.seconds;
 }
 
 }  // namespace
 
 StepReport describe(const StepResult& result, const StepVector& totals,
-                    const kernels::LossScaling& scaling) {
+                    const kernels::LossScaling& scaling, const StepTraffic& sent) {
     const kernels::Step& step = result.step;
     StepReport report;
     describe_losses(report, step.sums.losses);
     describe_seconds(report, result);
+    report.sent = sent;
+    report.sent.tensor = result.tensor.bytes;
+    report.sent.pipeline = result.pipeline.bytes;
     report.rows = totals[StepTotals::rows];
     report.truncated_rows = totals[StepTotals::truncated_rows];
     report.lanes = std::llround(totals[StepTotals::lanes_with_rows]);

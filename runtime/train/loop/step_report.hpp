@@ -8,8 +8,9 @@
 namespace lockstep::train {
 
 // Describes one step's result. The caller adds the values of the run: counters, epoch, data_s,
-// seconds.
+// seconds. `sent` is what every step sends; what it exchanges of rows depends on the micro-batches,
+// and the result counts it.
 StepReport describe(const StepResult& result, const StepVector& totals,
-                    const kernels::LossScaling& scaling);
+                    const kernels::LossScaling& scaling, const StepTraffic& sent);
 
 }  // namespace lockstep::train

@@ -197,7 +197,7 @@ void Trainer::settle() {
     pending_.pop_front();
     for (comm::Timing& timing : parts_.communicator.take_timings())
         parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
-    StepReport report = describe(result, pending.totals, options_.loss_scaling);
+    StepReport report = describe(result, pending.totals, options_.loss_scaling, parts_.sent);
     count(result, pending.totals);
 
     const auto end = Clock::now();
@@ -208,7 +208,6 @@ void Trainer::settle() {
     report.seconds = seconds_between(step_ended_, end);
     report.tokens_per_s = report.seconds > 0 ? report.tokens / report.seconds : 0;
     report.peak_memory_bytes = peak_memory_bytes();
-    report.sent = parts_.sent;
     step_ended_ = end;
     if (parts_.progress != nullptr) {
         parts_.progress->pace().add(report.step, report.data_s,

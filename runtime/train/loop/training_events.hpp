@@ -48,6 +48,7 @@ struct StepReport {
     double weights_s = 0, weights_blocked_s = 0;
     // Of bucket_s: sums among the ranks that share a replica, and sums between replicas.
     double gradients_s = 0, gradients_blocked_s = 0, replicas_s = 0, replicas_blocked_s = 0;
+    double tensor_s = 0, pipeline_s = 0;  // exchanges among tensor ranks and among stages
     StepTraffic sent;
     std::uint64_t peak_memory_bytes = 0;
 };

@@ -28,18 +28,21 @@ void StepSummary::add(const StepReport& r) {
     const StepReport before = sum_;
     sum_ = r;
     if (steps_++ > 0) {
-        for (const auto part :
-             {&StepReport::tokens, &StepReport::rows, &StepReport::truncated_rows,
-              &StepReport::seconds, &StepReport::data_s, &StepReport::forward_s,
-              &StepReport::backward_s, &StepReport::optimizer_s, &StepReport::communication_s,
-              &StepReport::bucket_s, &StepReport::last_bucket_s, &StepReport::bucket_blocked_s,
-              &StepReport::weights_s, &StepReport::weights_blocked_s, &StepReport::gradients_s,
-              &StepReport::gradients_blocked_s, &StepReport::replicas_s,
-              &StepReport::replicas_blocked_s}) {
+        for (const auto part : {&StepReport::tokens,          &StepReport::rows,
+                                &StepReport::truncated_rows,  &StepReport::seconds,
+                                &StepReport::data_s,          &StepReport::forward_s,
+                                &StepReport::backward_s,      &StepReport::optimizer_s,
+                                &StepReport::communication_s, &StepReport::bucket_s,
+                                &StepReport::last_bucket_s,   &StepReport::bucket_blocked_s,
+                                &StepReport::weights_s,       &StepReport::weights_blocked_s,
+                                &StepReport::gradients_s,     &StepReport::gradients_blocked_s,
+                                &StepReport::replicas_s,      &StepReport::replicas_blocked_s,
+                                &StepReport::tensor_s,        &StepReport::pipeline_s}) {
             sum_.*part += before.*part;
         }
         for (const auto group :
-             {&StepTraffic::weights, &StepTraffic::gradients, &StepTraffic::replicas})
+             {&StepTraffic::weights, &StepTraffic::gradients, &StepTraffic::replicas,
+              &StepTraffic::tensor, &StepTraffic::pipeline})
             sum_.sent.*group += before.sent.*group;
         sum_.peak_memory_bytes = std::max(before.peak_memory_bytes, r.peak_memory_bytes);
     }

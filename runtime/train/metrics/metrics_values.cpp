@@ -34,6 +34,17 @@ void append_by_group(std::vector<MetricValue>& values, const StepReport& r) {
         values.push_back({"seconds_replicas", r.replicas_s});
         values.push_back({"seconds_replicas_not_hidden", r.replicas_blocked_s});
     }
+    // These exchanges are waited for at once.
+    if (r.sent.tensor > 0) {
+        values.push_back({"bytes_tensor", r.sent.tensor});
+        values.push_back({"seconds_tensor", r.tensor_s});
+        values.push_back({"seconds_tensor_not_hidden", r.tensor_s});
+    }
+    if (r.sent.pipeline > 0) {
+        values.push_back({"bytes_pipeline", r.sent.pipeline});
+        values.push_back({"seconds_pipeline", r.pipeline_s});
+        values.push_back({"seconds_pipeline_not_hidden", r.pipeline_s});
+    }
 }
 
 }  // namespace

@@ -159,6 +159,11 @@ private:
     void trace(const char* name, device::Span span) const;
     // Returns the groups of the ranks among which the model is divided.
     std::vector<std::pair<comm::Collectives<Space>*, const char*>> model_groups() const;
+    // Adds to the result what was exchanged among these ranks since the last call, and returns
+    // when.
+    std::vector<Wait> take_exchanges(StepResult& result);
+    // Does the same, and counts it as waits for other ranks.
+    std::vector<Wait> count_exchanges(StepResult& result);
     comm::Activity activity() const;  // of all groups
 
     EngineParts<Ctx> parts_;

@@ -15,6 +15,7 @@
 #include "runtime/train/reduction/tensor_sums_inl.hpp"
 #include "runtime/train/reduction/tied_rows_inl.hpp"
 #include "runtime/train/step/device_engine.hpp"
+#include "runtime/train/step/engine_groups_inl.hpp"
 #include "runtime/train/step/engine_sharing_inl.hpp"
 #include "runtime/train/step/engine_sinks.hpp"
 #include "runtime/train/step/engine_stages_inl.hpp"
@@ -103,31 +104,6 @@ DeviceEngine<Ctx>::~DeviceEngine() {
 }
 
 template <class Ctx>
-auto DeviceEngine<Ctx>::model_groups() const
-    -> std::vector<std::pair<comm::Collectives<Space>*, const char*>> {
-    std::vector<std::pair<comm::Collectives<Space>*, const char*>> groups;
-    if (tensor_sums_) groups.emplace_back(parts_.tensor.collectives, "the tensor ranks");
-    if (!stage_sums_) return groups;
-    groups.emplace_back(parts_.stages.collectives, "the stages");
-    if (parts_.stages.ends != nullptr)
-        groups.emplace_back(parts_.stages.ends, "the first and the last stage");
-    return groups;
-}
-
-template <class Ctx>
-comm::Activity DeviceEngine<Ctx>::activity() const {
-    comm::Activity sum = mesh_.activity();
-    for (const auto& [group, ranks] : model_groups()) {
-        comm::Activity one = group->activity();
-        sum.completed += one.completed;
-        sum.waited_for = sum.waited_for || one.waited_for;
-        if (sum.operation.empty() && !one.operation.empty())
-            sum.operation = std::move(one.operation) + " among " + ranks;
-    }
-    return sum;
-}
-
-template <class Ctx>
 void DeviceEngine<Ctx>::hash_weights() {
     if (!hash_) return;
     finish_weights();
@@ -156,6 +132,8 @@ void DeviceEngine<Ctx>::restore(const kernels::Step& before, std::int64_t lanes)
 template <class Ctx>
 void DeviceEngine<Ctx>::queue(const kernels::StepOrder& order, const std::vector<Batch>& lanes) {
     kernels::Step* const step = step_.view().data();
+    StepResult between_steps;  // evaluations and checkpoints exchange, too
+    (void)take_exchanges(between_steps);
     Spans spans;
     begin_step(parts_.context, order, step);
     weights_due_ = shared_.has_value();
@@ -315,33 +293,19 @@ void DeviceEngine<Ctx>::update(Spans& spans) {
     reducer().waited_for_weights(waiting.lap());  // counts in the next step, as with overlap
 }
 
-// Adds what the ranks have among which the model is divided.
-template <class Ctx>
-void DeviceEngine<Ctx>::add_over_model(kernels::Step* step) {
-    const View<double, Space> losses(&step->sums.losses.loss, kernels::StepSums::count);
-    const auto add = [&](auto& sums) {
-        sums.add(losses);
-        sums.add_squares({&step->squares, 1});
-    };
-    if (tensor_sums_) add(*tensor_sums_);
-    if (stage_sums_) add(*stage_sums_);
-}
-
 template <class Ctx>
 StepResult DeviceEngine<Ctx>::take_result() {
     // Take the reduction first: the watchdog then reports this wait as waiting for other ranks.
-    const ReductionTiming reduction =
+    ReductionTiming reduction =
         reduction_ ? *std::exchange(reduction_, std::nullopt) : reducer().take_reduction();
-    StepResult result{results_.take(), reduction};
+    StepResult result{results_.take(), std::move(reduction), {}, {}, {}, {}, {}};
     const Spans spans = std::move(spans_.front());
     spans_.pop_front();
     for (const device::Span& lane : spans.lanes) trace("forward and backward", lane);
-    for (const auto& [group, ranks] : model_groups())
-        for (comm::Timing& timing : group->take_timings())
-            parts_.trace.add("communication", std::move(timing.label), timing.begin, timing.end);
+    const std::vector<Wait> exchanges = count_exchanges(result);
     split(spans, result);
     if (result.step.outcome == kernels::StepOutcome::updated) {
-        result.optimizer_s = seconds_of({spans.optimizer});
+        result.optimizer_s = seconds_of({spans.optimizer}, exchanges);
         trace("optimizer", spans.optimizer);
     }
     return result;

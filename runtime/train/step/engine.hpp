@@ -16,11 +16,19 @@
 
 namespace lockstep::train {
 
+// What a rank sent to those among which the model is divided, and how long that took. All of it is
+// waited for at once.
+struct Exchanges {
+    std::int64_t bytes = 0;
+    double seconds = 0;
+};
+
 // Holds the result of one finished step. Seconds are this rank's.
 struct StepResult {
     kernels::Step step;
     ReductionTiming reduction;
-    double forward_s = 0, backward_s = 0, optimizer_s = 0;
+    double forward_s = 0, backward_s = 0, optimizer_s = 0;  // without waits for other ranks
+    Exchanges tensor, pipeline;  // among the ranks that compute each layer together; among stages
 };
 
 // Trains a model with its optimizer on one device; this is the trainer's view of them. A step

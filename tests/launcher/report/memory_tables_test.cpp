@@ -70,6 +70,16 @@ TEST_CASE("the bytes and the hidden share of each group are told") {
     CHECK(contains(html, "share a replica</th><td>1 MiB</td><td>4 MiB</td><td>8 s</td><td>75.0 %"));
     CHECK(contains(html, "between replicas</th><td>3 MiB</td><td>12 MiB</td><td>4 s</td><td>0 %"));
     CHECK_FALSE(contains(html, "summed among these ranks"));
+    CHECK_FALSE(contains(html, "among the stages"));
+    const std::string divided =
+        traffic_table(with_lines(2,
+                                 ",\"bytes_tensor\":1048576,\"seconds_tensor\":1.0,"
+                                 "\"seconds_tensor_not_hidden\":1.0,\"bytes_pipeline\":1024,"
+                                 "\"seconds_pipeline\":0.5,\"seconds_pipeline_not_hidden\":0.5"));
+    CAPTURE(divided);
+    CHECK(contains(divided, "layer together</th><td>1 MiB</td><td>2 MiB</td><td>2 s</td><td>0 %"));
+    CHECK(
+        contains(divided, "among the stages</th><td>1 KiB</td><td>2 KiB</td><td>1 s</td><td>0 %"));
 }
 
 TEST_CASE("the page has the tables of a run that knows them") {

@@ -6,6 +6,7 @@
 
 #include "model/devices/dry_model.hpp"
 #include "model/pipeline_division.hpp"
+#include "runtime/train/reduction/step_traffic.hpp"
 #include "runtime/train/step/stage_turns.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/divided_run.hpp"
@@ -258,7 +259,7 @@ TEST_CASE("a plan has the bytes of a stage's weights and of the micro-batches th
                 engine->share_weights();
                 engine->restore({}, lanes);
                 engine->queue({}, {batch, batch});
-                (void)engine->take_result();
+                const std::int64_t sent = engine->take_result().pipeline.bytes;
                 const auto dry = model::make_dry_model(config, train::Precision::fp32,
                                                        model::DeviceKind::cpu, {}, {}, stage);
                 const std::size_t planned =
@@ -271,6 +272,15 @@ TEST_CASE("a plan has the bytes of a stage's weights and of the micro-batches th
                     dry->step(options, train::Master::kept, {0, 1}).memory;
                 if (held.total() != engine->memory().total())
                     throw Error(ErrorKind::contract, "other weights than planned");
+                const train::DryStep step = dry->step(options, train::Master::kept, {0, 1});
+                const std::int64_t to_send =
+                    lanes * dry->row_bytes(shape_of(batch)) +
+                    train::step_traffic(step.tape, step.mesh, comm::HalfSums::halves).pipeline;
+                // A plan leaves out the sums of losses and squares.
+                const std::int64_t sums = sent - to_send;
+                if (sums < 0 || sums > 1024)
+                    throw Error(ErrorKind::contract, std::to_string(sent) + " bytes sent, " +
+                                                         std::to_string(to_send) + " planned");
             });
         }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that compute each layer together must train as one rank does, but for the order of sums.
 #include "model/devices/dry_model.hpp"
+#include "runtime/train/reduction/step_traffic.hpp"
 #include "tests/model/batch_parts.hpp"
 #include "tests/model/divided_run.hpp"
 #include "tests/support/files.hpp"
@@ -154,7 +155,7 @@ TEST_CASE("a plan has the bytes of a tensor rank's activations and rows") {
                 engine->share_weights();
                 engine->restore({}, 1);
                 engine->queue({}, {batch});
-                (void)engine->take_result();
+                const std::int64_t sent = engine->take_result().tensor.bytes;
                 const auto dry = model::make_dry_model(config, train::Precision::fp32,
                                                        model::DeviceKind::cpu, {}, slice);
                 const train::BatchShape shape = tests::shape_of(batch);
@@ -167,6 +168,16 @@ TEST_CASE("a plan has the bytes of a tensor rank's activations and rows") {
                     dry->step(options, train::Master::kept, {0, 1}).memory;
                 if (held.total() != engine->memory().total())
                     throw Error(ErrorKind::contract, "other weights than planned");
+                if (tensor == 1) return;
+                const train::DryStep step = dry->step(options, train::Master::kept, {0, 1});
+                const std::int64_t to_send =
+                    dry->row_bytes(shape) +
+                    train::step_traffic(step.tape, step.mesh, comm::HalfSums::halves).tensor;
+                // A plan leaves out the sums of losses and squares.
+                const std::int64_t sums = sent - to_send;
+                if (sums < 0 || sums > 1024)
+                    throw Error(ErrorKind::contract, std::to_string(sent) + " bytes sent, " +
+                                                         std::to_string(to_send) + " planned");
             });
         }
 }

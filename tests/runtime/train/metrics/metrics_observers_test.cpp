@@ -57,8 +57,9 @@ TEST_CASE("a summary weighs by tokens and adds up counts and seconds") {
     first.weights_s = 1;
     last.weights_s = 1;
     last.weights_blocked_s = 0.5;
-    first.sent = {1, 2, 3};
-    last.sent = {10, 20, 30};
+    first.sent = {1, 2, 3, 4, 5};
+    last.sent = {10, 20, 30, 40, 50};
+    first.tensor_s = last.tensor_s = last.pipeline_s = 1;
     first.gradients_s = first.replicas_s = 1;
     last.gradients_s = last.replicas_blocked_s = 3;
     last.gradients_blocked_s = 2;
@@ -82,6 +83,10 @@ TEST_CASE("a summary weighs by tokens and adds up counts and seconds") {
     CHECK(all.sent.weights == 11);
     CHECK(all.sent.gradients == 22);
     CHECK(all.sent.replicas == 33);
+    CHECK(all.sent.tensor == 44);
+    CHECK(all.sent.pipeline == 55);
+    CHECK(all.tensor_s == 2);
+    CHECK(all.pipeline_s == 1);
     CHECK(all.gradients_s == 4);
     CHECK(all.gradients_blocked_s == 2);
     CHECK(all.replicas_s == 1);

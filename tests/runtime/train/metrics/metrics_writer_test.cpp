@@ -84,6 +84,18 @@ TEST_CASE("a step's line has every documented key") {
     CHECK(line["bytes_replicas"] == 4096);
     CHECK(line["seconds_replicas"] == 0.5);
     CHECK(line["seconds_replicas_not_hidden"] == 0.125);
+    CHECK_FALSE(line.contains("bytes_tensor"));
+    CHECK_FALSE(line.contains("bytes_pipeline"));
+    report.sent = {.tensor = 128, .pipeline = 32};
+    report.tensor_s = 0.75;
+    report.pipeline_s = 0.25;
+    line = parse_json(metrics_line(report));
+    CHECK(line["bytes_tensor"] == 128);
+    CHECK(line["seconds_tensor"] == 0.75);
+    CHECK(line["seconds_tensor_not_hidden"] == 0.75);
+    CHECK(line["bytes_pipeline"] == 32);
+    CHECK(line["seconds_pipeline"] == 0.25);
+    CHECK(line["seconds_pipeline_not_hidden"] == 0.25);
     report.hidden_share = 0.9;
     CHECK(parse_json(metrics_line(report))["hidden"] == 0.9);
 }
