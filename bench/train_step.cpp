@@ -148,7 +148,7 @@ private:
     void take_oldest(bench::MeasuredSteps& measured) {
         const QueuedStep step = queued_.front();
         queued_.pop_front();
-        const auto report = train::describe(engine_->take_result(), {}, {});
+        const auto report = train::describe(engine_->take_result(), {}, {}, {});
         const auto end = Clock::now();
         if (step.step == 0) first_s_ = seconds_between(step.begin, end);
         if (step.step >= plan_.warmup)
