@@ -5,7 +5,7 @@
     compare_nanogpt.py --program BUILD/bin/lockstep --nanogpt CHECKOUT --work FOLDER [--seeds 1,2,3]
 
 CHECKOUT is a clone of github.com/karpathy/nanoGPT. Both take 2,000 updates of 12 rows of 64 characters with 4 layers of width 128,
-AdamW and a cosine; nanoGPT's falls to a tenth of the rate. Prints, for each seed, the seconds of the whole command and the loss over
+AdamW and a cosine that falls to a tenth of the rate. Prints, for each seed, the seconds of the whole command and the loss over
 the whole of the validation text, in rows of 64 whose first character is predicted from the one before it. It is run with a Python
 that has torch and NumPy.
 """
@@ -26,7 +26,7 @@ TRAINING_CHARACTERS, BLOCK = 1003854, 64
 THEIRS = ("--device=cpu --compile=False --eval_iters=20 --log_interval=500 --block_size=64 --batch_size=12 --n_layer=4 --n_head=4 "
           "--n_embd=128 --max_iters=2000 --lr_decay_iters=2000 --dropout=0.0 --eval_interval=2000").split()
 OURS = ("--model gpt2 --n-layers 4 --n-heads 4 --embedding-size 128 --ffn-size 512 --n-positions 64 -bs 12 --max-train-steps 2000 "
-        "-lr 1e-3 --lr-scheduler cosine --warmup-updates 100 --optimizer adamw --weight-decay 0.1 --betas 0.9,0.99 --gradient-clip 1 "
+        "-lr 1e-3 --min-lr 1e-4 --lr-scheduler cosine --warmup-updates 100 --optimizer adamw --weight-decay 0.1 --betas 0.9,0.99 --gradient-clip 1 "
         "--precision fp32 --device cpu").split()
 
 

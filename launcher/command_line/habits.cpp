@@ -141,7 +141,7 @@ constexpr std::array value_habits{
     ValueHabit{"lr-scheduler",
                "cosine_with_restarts cosine_with_min_lr cosine_warmup_with_min_lr polynomial "
                "polynomial_decay",
-               "give cosine or linear, which fall to 0 at --max-train-steps"},
+               "give cosine or linear, which fall to --min-lr at --max-train-steps"},
     ValueHabit{"lr-scheduler", "warmup_stable_decay warmup-stable-decay trapezoid trapezoidal",
                "give wsd, whose last tenth falls, or the share that --decay-ratio says"},
     ValueHabit{"optimizer",

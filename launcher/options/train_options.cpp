@@ -189,6 +189,10 @@ OptionTable schedule_table(RunConfig& config) {
                        "wsd: share of the run's updates, the last ones, in which the rate falls")
         .with(Trait::updates);
     table
+        .number_from_0("min-lr", s.min_learningrate,
+                       "linear, cosine and wsd: the learning rate that they fall to")
+        .with(Trait::updates);
+    table
         .number_from_0("lr-scheduler-decay", s.lr_scheduler_decay,
                        "factor of fixed and reduceonplateau", 1)
         .with(Trait::updates);

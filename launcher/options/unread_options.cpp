@@ -59,6 +59,7 @@ std::vector<UnreadRule> schedule_rules(const RunConfig& config, const Values& va
     const bool warms_up = s.warmup_updates > 0 || config.warmup_ratio > 0;
     const std::string has = option_text(values, "lr-scheduler");
     return {{s.kind != ScheduleKind::wsd, {"decay-ratio"}, "--lr-scheduler wsd", has},
+            {!train::has_end(s.kind), {"min-lr"}, "--lr-scheduler linear, cosine or wsd", has},
             {s.kind != ScheduleKind::invsqrt,
              {"invsqrt-lr-decay-gamma"},
              "--lr-scheduler invsqrt",

@@ -7,7 +7,7 @@
 namespace lockstep::launcher {
 
 int spin_count(Nanoseconds pause) noexcept {
-    constexpr double spinning_ns = 16'000, fewest = 100, most = 2'000;
+    constexpr double spinning_ns = 12'000, fewest = 100, most = 2'000;
     return static_cast<int>(std::clamp(spinning_ns / pause.count(), fewest, most));
 }
 

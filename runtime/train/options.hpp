@@ -93,6 +93,7 @@ struct ScheduleOptions {
     ScheduleKind kind = ScheduleKind::reduceonplateau;
     std::int64_t warmup_updates = -1;
     double warmup_rate = 1e-4;
+    double min_learningrate = 0;  // linear, cosine, wsd: the rate that they fall to
     std::int64_t invsqrt_lr_decay_gamma = -1;
     double decay_ratio = 0.1;  // wsd: the share of the run's updates in which the rate falls
     double lr_scheduler_decay = 0.5;

@@ -56,6 +56,9 @@ Schedule::Schedule(const ScheduleOptions& options, double learningrate, std::int
       learningrate_(learningrate),
       warmup_(std::max<std::int64_t>(0, options.warmup_updates)) {
     if (has_end(options.kind)) length_ = curve_length(options, warmup_, run_updates);
+    if (options.min_learningrate > learningrate)
+        throw Error(ErrorKind::config,
+                    "--min-lr is above --learningrate, from which the rate falls to it");
     if (options.kind == ScheduleKind::wsd) decay_ = decay_length(options, length_, run_updates);
     if (options.kind == ScheduleKind::none && warmup_ > 0)
         throw Error(ErrorKind::config,
@@ -72,7 +75,9 @@ double Schedule::rate(std::int64_t updates) const noexcept {
         const double progress = static_cast<double>(updates) / static_cast<double>(warmup_);
         return learningrate_ * (options_.warmup_rate + (1 - options_.warmup_rate) * progress);
     }
-    return learningrate_ * after_warmup(static_cast<double>(updates - warmup_));
+    const double share = after_warmup(static_cast<double>(updates - warmup_));
+    if (!has_end(options_.kind)) return learningrate_ * share;
+    return options_.min_learningrate + (learningrate_ - options_.min_learningrate) * share;
 }
 
 double Schedule::after_warmup(double s) const noexcept {

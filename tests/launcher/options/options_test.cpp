@@ -334,6 +334,7 @@ TEST_CASE(
         {"--lr-scheduler-decay", "0.3", "--lr-scheduler", "linear"},
         {"--lr-scheduler-patience", "9", "--lr-scheduler", "none"},
         {"--invsqrt-lr-decay-gamma", "9"},
+        {"--min-lr", "1e-6", "--lr-scheduler", "invsqrt"},
         {"--warmup-rate", "0.5"},
         {"--betas", "0.8,0.9", "--optimizer", "sgd"},
         {"--adam-eps", "1e-6", "--optimizer", "lion"},

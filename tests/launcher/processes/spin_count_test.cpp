@@ -5,10 +5,10 @@
 
 using namespace lockstep::launcher;
 
-TEST_CASE("threads spin for 16 us, however long the processor pauses") {
-    CHECK(spin_count(Nanoseconds(16)) == 1000);
-    CHECK(spin_count(Nanoseconds(32)) == 500);
-    CHECK(spin_count(Nanoseconds(64)) == 250);
+TEST_CASE("threads spin for 12 us, however long the processor pauses") {
+    CHECK(spin_count(Nanoseconds(15)) == 800);
+    CHECK(spin_count(Nanoseconds(24)) == 500);
+    CHECK(spin_count(Nanoseconds(60)) == 200);
 }
 
 TEST_CASE("pauses that cannot be are taken for the shortest and the longest") {

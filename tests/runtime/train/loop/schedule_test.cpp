@@ -47,6 +47,24 @@ TEST_CASE("linear and cosine fall to 0 at the end of the run and stay there") {
     CHECK(cosine.rate(75) == doctest::Approx(2 - std::sqrt(2.0)));
 }
 
+TEST_CASE("linear, cosine and wsd fall to the lowest rate and stay there") {
+    auto linear = options_of(ScheduleKind::linear, 10);
+    linear.min_learningrate = 0.2;
+    check_rates(Schedule(linear, 1.0, 110),
+                {{5, 0.55}, {10, 1.0}, {60, 0.6}, {110, 0.2}, {200, 0.2}});
+    auto cosine = options_of(ScheduleKind::cosine, -1);
+    cosine.min_learningrate = 2;
+    check_rates(Schedule(cosine, 4.0, 100), {{0, 4.0}, {50, 3.0}, {100, 2.0}, {101, 2.0}});
+    auto wsd = options_of(ScheduleKind::wsd, -1);
+    wsd.min_learningrate = 1;
+    wsd.decay_ratio = 0.2;
+    check_rates(Schedule(wsd, 2.0, 100), {{79, 2.0}, {90, 1.5}, {100, 1.0}, {110, 1.0}});
+    cosine.min_learningrate = 4.5;
+    CHECK_THROWS_WITH_AS(Schedule(cosine, 4.0, 100), doctest::Contains("--min-lr is above"), Error);
+    cosine.min_learningrate = 4;
+    check_rates(Schedule(cosine, 4.0, 100), {{0, 4.0}, {50, 4.0}, {100, 4.0}});
+}
+
 TEST_CASE("wsd stays at the full rate until its last updates") {
     auto options = options_of(ScheduleKind::wsd, 10);
     options.decay_ratio = 0.2;
