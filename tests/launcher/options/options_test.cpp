@@ -5,33 +5,13 @@
 #include "launcher/options/run_command.hpp"
 #include "launcher/options/schedule_checks.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/launcher/options/train_words.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/run_program.hpp"
 
 using namespace lockstep;
 using namespace lockstep::launcher;
-
-namespace {
-
-using Words = std::vector<std::string>;
-
-RunConfig train_config(Words more) {
-    Words words{"--data", "d", "-mf", "m", "--num-epochs", "1"};
-    words.insert(words.end(), more.begin(), more.end());
-    return *parse_run(Task::train, "", words);
-}
-
-std::string refusal(const Words& more) {
-    try {
-        train_config(more);
-    } catch (const Error& e) {
-        CHECK(e.kind() == ErrorKind::config);
-        return e.what();
-    }
-    return "accepted";
-}
-
-}  // namespace
+using namespace lockstep::launcher::train_words;
 
 TEST_CASE("ParlAI's names, short forms and values are understood") {
     const RunConfig config =
@@ -48,17 +28,6 @@ TEST_CASE("ParlAI's names, short forms and values are understood") {
     CHECK(config.train.optimizer.beta2 == 0.95);
     CHECK(config.train.validation.patience == 3);
     CHECK(config.model.n_positions == 64);
-}
-
-TEST_CASE("lion has betas of its own, unless they are given before or after its name") {
-    const auto betas = [](const Words& words) {
-        const RunConfig config = train_config(words);
-        return option_values(Task::train, config).at("betas");
-    };
-    CHECK(betas({"-opt", "lion"}) == "0.9,0.99");
-    CHECK(betas({"-opt", "adamw"}) == "0.9,0.999");
-    CHECK(betas({"--betas", "0.8,0.95", "-opt", "lion"}) == "0.8,0.95");
-    CHECK(betas({"-opt", "lion", "--betas", "0.95"}) == "0.95,0.99");
 }
 
 TEST_CASE("none and -1 leave a choice to another option, as in ParlAI") {
@@ -170,51 +139,6 @@ TEST_CASE("levels of what is calculated again, ParlAI's option among them") {
         CHECK(refusal({"--checkpoint-activations", "--recompute", other}) ==
               "--checkpoint-activations is --recompute layer; leave one of the two out");
     CHECK_NOTHROW(train_config({"--recompute", "layer:99999999999999999999"}));
-}
-
-TEST_CASE("adafactor's options: ParlAI's defaults, fairseq's with a relative step") {
-    const auto optimizer_of = [](const Words& more) { return train_config(more).train.optimizer; };
-    CHECK_FALSE(optimizer_of({"-opt", "adafactor"}).adafactor_scale_parameter);
-    const Words relative{"-opt", "adafactor", "--adafactor-relative-step"};
-    CHECK(optimizer_of(relative).adafactor_scale_parameter);
-    CHECK_FALSE(optimizer_of({"-opt", "adafactor", "--adafactor-relative-step",
-                              "--adafactor-scale-parameter", "false"})
-                    .adafactor_scale_parameter);
-    CHECK(optimizer_of({"-opt", "adafactor", "--adafactor-eps", "1e-20,0.01"}).adafactor_eps1 ==
-          1e-20);
-    CHECK(optimizer_of({"-opt", "adafactor", "--adafactor-eps", "1e-20,0.01"}).adafactor_eps2 ==
-          0.01);
-    for (const char* wrong : {"1e-3", "0,1e-3", "1e-30,-1", "1e-30,x"}) {
-        CAPTURE(wrong);
-        CHECK(refusal({"--adafactor-eps", wrong}).find("--adafactor-eps: '") == 0);
-    }
-    CHECK(refusal({"--adafactor-relative-step"}).find("needs --optimizer adafactor") !=
-          std::string::npos);
-    for (const Words& unused :
-         {Words{"-lr", "1"}, Words{"--lr-scheduler", "invsqrt"}, Words{"--warmup-updates", "5"}}) {
-        Words words = relative;
-        words.insert(words.end(), unused.begin(), unused.end());
-        CHECK(refusal(words).find("--adafactor-relative-step contradicts") == 0);
-    }
-}
-
-TEST_CASE("muon is refused where it does not reach") {
-    const auto of = [](Words more) {
-        more.insert(more.end(), {"-opt", "muon"});
-        return refusal(more);
-    };
-    CHECK(of({"--device", "cpu", "--zero", "1", "--nesterov", "false"}) == "accepted");
-    CHECK(of({"--device", "cuda"}) ==
-          "--optimizer muon: only CPUs update with it; give --device cpu, or --optimizer adamw");
-    CHECK(of({"--lora-r", "2"}).starts_with("--optimizer muon: it is not for adapters; give"));
-    CHECK(of({"--zero", "2"}) ==
-          "--zero 2: muon updates whole matrices, whose gradients are then gone; give --zero 1 or "
-          "another --optimizer");
-    CHECK(of({"--tensor", "2"}).starts_with("--tensor 2: muon updates whole matrices, which no"));
-    CHECK(of({"--offload", "optimizer"})
-              .starts_with("--offload optimizer: the host does not update with muon; give"));
-    CHECK(of({"--moments", "int8"}).starts_with("--moments int8 is for --optimizer adam and"));
-    CHECK(of({"--amsgrad", "true"}).starts_with("--amsgrad has no effect: it is for"));
 }
 
 TEST_CASE("numbers that no machine can follow are refused") {
