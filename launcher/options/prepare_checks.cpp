@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "launcher/model_folder/model_files.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/printable.hpp"
 #include "runtime/files/path_status.hpp"
@@ -35,8 +36,9 @@ void check_prepare(const PrepareConfig& config, const std::set<std::string>& giv
                         "another folder");
     const bool like = !config.like.empty();
     if (like && !is_folder(config.like))
-        throw Error(ErrorKind::config,
-                    "--like " + shown(config.like) + ": is no folder; name a model's folder");
+        throw Error(ErrorKind::config, "--like " + shown(config.like) +
+                                           ": is no folder; name a model's folder" +
+                                           hub_hint(config.like));
     const bool reuses = makes_data && !config.options.tokenizer.dict_file.empty();
     const std::array rules{
         PrepareRule{reuses,

@@ -123,6 +123,15 @@ TEST_CASE("--init-model refuses data of another dictionary of the same size") {
     says(t.begin("", t.model, t.scratch / "other"), 2, {"another dictionary", t.model});
 }
 
+TEST_CASE("a model's name on the Hugging Face Hub as --like is told from a folder") {
+    const std::string words = "lockstep prepare --input talk.txt --out data --like ";
+    says(run_line(words + "no-one/Nothing-1B"), 2,
+         {"--like no-one/Nothing-1B: is no folder; name a model's folder; a model of the Hugging "
+          "Face Hub is fetched first: hf download no-one/Nothing-1B --local-dir FOLDER\n"});
+    says(run_line(words + "./nothing"), 2,
+         {"--like ./nothing: is no folder; name a model's folder\n"});
+}
+
 TEST_CASE("--init-model knows its model by a checkpoint and by a file, too") {
     const Trained t;
     const std::string checkpoint = t.model + "/checkpoints/step-00000002";
