@@ -38,6 +38,7 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
         files_.push_back(std::move(opened.part));
     }
     if (!one) require_tensors_of_index(path_, tensors_);
+    drop_wrappers(tensors_);
     names_ = names_of(tensors_);
     if (names_ == NamesOf::lockstep) return;
     buffers_ = take_buffers(tensors_);

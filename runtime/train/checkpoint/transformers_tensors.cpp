@@ -2,9 +2,11 @@
 #include "runtime/train/checkpoint/transformers_tensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -73,6 +75,32 @@ NamesOf names_of(const std::vector<TensorInfo>& tensors) noexcept {
         return names == NamesOf::llama && any(is_matrix_of_phi3) ? NamesOf::phi3 : names;
     }
     return NamesOf::lockstep;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 3> wrappers{"module.", "_orig_mod.", "model."};
+
+bool are_of_a_model(const std::vector<TensorInfo>& tensors) noexcept {
+    return names_of(tensors) != NamesOf::lockstep ||
+           std::ranges::find(tensors, "embeddings.weight", &TensorInfo::name) != tensors.end();
+}
+
+}  // namespace
+
+// A wrapper may hold another one.
+void drop_wrappers(std::vector<TensorInfo>& tensors) {
+    if (tensors.empty()) return;
+    std::vector<TensorInfo> bare = tensors;
+    while (!are_of_a_model(bare)) {
+        const auto wrapper = std::ranges::find_if(wrappers, [&](std::string_view prefix) {
+            return std::ranges::all_of(
+                bare, [&](const TensorInfo& tensor) { return tensor.name.starts_with(prefix); });
+        });
+        if (wrapper == wrappers.end()) return;
+        for (TensorInfo& tensor : bare) tensor.name.erase(0, wrapper->size());
+    }
+    tensors = std::move(bare);
 }
 
 std::vector<std::string> take_buffers(std::vector<TensorInfo>& tensors) {

@@ -11,6 +11,11 @@ namespace lockstep::train {
 
 NamesOf names_of(const std::vector<TensorInfo>& tensors) noexcept;
 
+// Takes off the prefix that a wrapper puts before the names of a model's tensors, which all of them
+// have then: "module." of DistributedDataParallel, "_orig_mod." of torch.compile, or "model." of a
+// module that holds the model. Names that are not a model's without it stay.
+void drop_wrappers(std::vector<TensorInfo>& tensors);
+
 // Takes the constants out, and returns their names.
 std::vector<std::string> take_buffers(std::vector<TensorInfo>& tensors);
 

@@ -132,6 +132,33 @@ TEST_CASE("an index that does not fit its files is refused in one line") {
         has_part(refused_file(shards.first), "lacks a tensor that belongs to " + layer + "k_proj"));
 }
 
+TEST_CASE("a prefix that wrappers put before the names of all tensors is left out") {
+    const tests::ScratchFolder folder;
+    const std::string path = folder / "model.safetensors";
+    const auto names = [&](const std::string& table, const std::string& other) {
+        const std::string place = R"(":{"dtype":"F16","shape":[1,2],"data_offsets":)";
+        tests::write_text(
+            path, with_header("{\"" + table + place + "[0,4]},\"" + other + place + "[4,8]}}",
+                              halves(0, 4)));
+        const SafetensorsFile file(path);
+        std::string all;
+        for (const train::TensorInfo& tensor : file.tensors()) all += tensor.name + " ";
+        return all;
+    };
+    const std::string table = "model.embed_tokens.weight", head = "lm_head.weight";
+    const std::string ours = "embeddings.weight lm_head.weight ";
+    CHECK(names(table, head) == ours);
+    for (const std::string wrapper :
+         {"module.", "_orig_mod.", "model.", "module._orig_mod.", "model.module.model."})
+        CHECK(names(wrapper + table, wrapper + head) == ours);
+    CHECK(names("module.embeddings.weight", "module.lm_head.weight") == ours);
+    CHECK(names("module.transformer.wte.weight", "module.transformer.wpe.weight") ==
+          "embeddings.weight decoder.position_embeddings.weight ");
+    // Only one has it, or nothing known is behind it.
+    CHECK(names("module." + table, head) == "module." + table + " " + head + " ");
+    CHECK(names("module.a", "module.b") == "module.a module.b ");
+}
+
 TEST_CASE("a head beside a tied table must be a copy of it") {
     const tests::ScratchFolder folder;
     const std::string path = folder / "model.safetensors";
