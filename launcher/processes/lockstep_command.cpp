@@ -83,15 +83,18 @@ void require_one_process(const std::string& program, const std::vector<std::stri
         if (word == "--help" || word == "-h" || word == "--dump-config") return;
     const auto started = comm::started_ranks(environment, comm::own_standard_input());
     if (!started) return;
-    const std::string ranks = std::to_string(started->count) + " ranks were started";
+    const bool hosts = started->kind == comm::StartedKind::hosts;
+    const std::string what =
+        std::to_string(started->count) + (hosts ? " hosts were started" : " ranks were started");
     const std::string instead =
         program == "ladder"
-            ? ranks + ", and its runs are of this machine: type it without them"
-            : ranks + ": type " + program_for_ranks(program) + ", whose ranks work together; " +
-                  separate_runs(started->count, program);
-    throw Error(
-        ErrorKind::config,
-        instead + ". Where this is one run in a shell of a rank, unset " + started->variable);
+            ? what + ", and its runs are of this machine: type it without them"
+            : what + ": type " + (hosts ? "distributed_launch " : "") + program_for_ranks(program) +
+                  ", whose ranks work together; " + separate_runs(started->count, program);
+    throw Error(ErrorKind::config,
+                instead + ". Where this is one run " +
+                    (hosts ? "of one host, unset " : "in a shell of a rank, unset ") +
+                    started->variable);
 }
 
 }  // namespace lockstep::launcher

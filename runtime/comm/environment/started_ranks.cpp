@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <utility>
 
+#include "runtime/comm/environment/other_launchers.hpp"
 #include "runtime/comm/environment/pmix_check.hpp"
 #include "runtime/comm/environment/slurm_variables.hpp"
 #include "runtime/comm/environment/variables.hpp"
@@ -73,6 +73,15 @@ std::optional<StartedRanks> several(const Variables& variables, const std::strin
     return count && *count > 1 ? std::optional(StartedRanks{*count, name}) : std::nullopt;
 }
 
+// A rank is started by a launcher on its host, which may know better.
+std::optional<StartedRanks> hosts(const Variables& variables, int (*count)(const Variables&),
+                                  const char* name) {
+    for (const char* rank : {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"})
+        if (variables.has(rank)) return std::nullopt;
+    const int found = count(variables);
+    return found > 1 ? std::optional(StartedRanks{found, name, StartedKind::hosts}) : std::nullopt;
+}
+
 // Everything that is typed into a terminal is a command of its own, also where the terminal belongs
 // to a rank.
 std::optional<StartedRanks> tasks(const Environment& environment, StandardInput input) {
@@ -87,13 +96,13 @@ std::optional<StartedRanks> tasks(const Environment& environment, StandardInput 
     if (const auto ranks = several(variables, "OMPI_COMM_WORLD_SIZE"))
         return pmix_daemon_is_gone(environment) ? std::nullopt : std::optional(ranks);
     if (in_slurm_step(variables)) return std::nullopt;
-    for (const char* size : {"PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
+    for (const char* size : other_mpi_sizes)
         if (const auto ranks = several(variables, size)) return ranks;
     // A job script of Flux may keep the size of its job.
-    for (const auto& [rank, size] : {std::pair("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
-                                     std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE")})
-        if (const auto ranks = several(variables, size); ranks && variables.has(rank)) return ranks;
-    return std::nullopt;
+    for (const TaskManager& one : task_managers)
+        if (const auto ranks = several(variables, one.size); ranks && variables.has(one.rank))
+            return ranks;
+    return hosts(variables, count_sagemaker_hosts, sagemaker_hosts);
 }
 
 }  // namespace
@@ -113,7 +122,9 @@ std::optional<StartedRanks> started_tasks(const Environment& environment, Standa
 std::optional<StartedRanks> started_ranks(const Environment& environment, StandardInput input) {
     if (const auto ranks = started_tasks(environment, input)) return ranks;
     try {
-        return several(Variables(environment), "WORLD_SIZE");
+        const Variables variables(environment);
+        if (const auto ranks = several(variables, "WORLD_SIZE")) return ranks;
+        return hosts(variables, count_trainer_hosts, trainer_hosts);
     } catch (const Error&) {
         return std::nullopt;
     }

@@ -12,10 +12,14 @@ namespace lockstep::comm {
 enum class StandardInput { terminal, other };
 StandardInput own_standard_input();
 
-// Counts the ranks that a launcher has started together with this process. `variable` says so.
+// Tells whether a launcher has started ranks, or one process on each host.
+enum class StartedKind { ranks, hosts };
+
+// Counts what a launcher has started together with this process. `variable` says so.
 struct StartedRanks {
     int count = 0;
     std::string variable;
+    StartedKind kind = StartedKind::ranks;
 };
 
 // Returns the ranks if a launcher has started several, and this process is one of them. The result
@@ -24,7 +28,7 @@ struct StartedRanks {
 // read. It may connect to mpirun's daemon.
 std::optional<StartedRanks> started_ranks(const Environment& environment, StandardInput input);
 
-// Does the same and looks only at Slurm and MPI, not at torchrun's variables.
+// Does the same without looking at torchrun's variables and options.
 std::optional<StartedRanks> started_tasks(const Environment& environment, StandardInput input);
 
 // Tells whether the task's variables stay.

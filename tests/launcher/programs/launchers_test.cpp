@@ -304,6 +304,9 @@ TEST_CASE("a program of one rank that a launcher started twice says which one to
     refused("eval_model -mf none", ranks, "2 ranks were started: type distributed_eval");
     refused("multiprocessing_eval -mf none", ranks, "2 ranks were started: type distributed_eval");
     refused("lockstep ladder --data none", ranks, "2 ranks were started, and its runs");
+    const Variables hosts = {{"SM_HOSTS", "[\"algo-1\",\"algo-2\"]"}};
+    refused("train" + words, hosts,
+            "2 hosts were started: type distributed_launch distributed_train");
     CHECK(run_line("train --help", {"", ranks, ""}).code == 0);
     CHECK_FALSE(std::filesystem::exists(scratch / "m"));
     const auto mpi = run_line("mpirun --allow-run-as-root --oversubscribe -np 2 " +

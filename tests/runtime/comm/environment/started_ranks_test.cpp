@@ -48,6 +48,25 @@ TEST_CASE("several ranks of a launcher are known by its variables") {
     CHECK_FALSE(started_tasks({{"WORLD_SIZE", "8"}}, StandardInput::other).has_value());
 }
 
+TEST_CASE("hosts on each of which a service starts one process are known by its variables") {
+    const Environment sagemaker{{"SM_HOSTS", "[\"algo-1\",\"algo-2\"]"}};
+    const auto ranks = started_ranks(sagemaker, StandardInput::other);
+    REQUIRE(ranks.has_value());
+    CHECK(ranks->kind == StartedKind::hosts);
+    CHECK(started(sagemaker) == "2 by SM_HOSTS");
+    CHECK(started({{"SM_HOSTS", "[\"algo-1\"]"}}) == "none");
+    CHECK(started(sagemaker + Environment{{"RANK", "0"}, {"WORLD_SIZE", "1"}}) == "none");
+    CHECK(started(sagemaker + two_of_mpi) == "2 by OMPI_COMM_WORLD_SIZE");
+    CHECK(started(sagemaker, StandardInput::terminal) == "none");
+    CHECK(started({{"PET_NNODES", "3"}}) == "3 by PET_NNODES");
+    CHECK(started({{"PET_NNODES", "1:4"}}) == "4 by PET_NNODES");
+    for (const char* value : {"1", "1:1", "many", ""})
+        CHECK(started({{"PET_NNODES", value}}) == "none");
+    // distributed_launch reads the Trainer's options itself.
+    CHECK(started_tasks(sagemaker, StandardInput::other).has_value());
+    CHECK_FALSE(started_tasks({{"PET_NNODES", "3"}}, StandardInput::other).has_value());
+}
+
 TEST_CASE("what is typed into a shell of a rank is no rank") {
     const Environment typed = step + Environment{{"SLURM_TASK_PID", "1"}};
     for (const char* name : {"SLURM_PTY_PORT", "SLURM_PTY_WIN_COL", "JPY_PARENT_PID"})
