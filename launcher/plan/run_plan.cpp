@@ -11,6 +11,7 @@
 #include "launcher/plan/epoch_plan.hpp"
 #include "launcher/plan/evaluation_rows.hpp"
 #include "launcher/plan/fit.hpp"
+#include "launcher/plan/open_choices.hpp"
 #include "launcher/plan/plan_limits.hpp"
 #include "launcher/plan/recompute_levels.hpp"
 #include "launcher/plan/row_lengths.hpp"
@@ -230,18 +231,8 @@ private:
     }
 
     FitChoices fit_choices() const {
-        const train::OptimizerOptions& optimizer = config_.train.optimizer;
-        FitChoices choices;
-        choices.moments = {optimizer.moments};
+        FitChoices choices = open_choices(config_, plan_.device.kind, data_ranks_, master());
         choices.layers = model::stack_layers(plan_.model);
-        if (can_choose_moments()) choices.moments = {train::Moments::fp32, train::Moments::int8};
-        if (config_.given.contains("recompute") || config_.checkpoint_activations)
-            choices.recompute = config_.recompute;
-        choices.saving = {saving_of(config_.train)};
-        if (!config_.given.contains("async-save") && plan_.device.kind == model::DeviceKind::cpu)
-            choices.saving = {train::Saving::beside_training, train::Saving::training_waits};
-        choices.stages = stages();
-        choices.offload = offloads();
         const RankMemory keeping = memory_with({});
         const train::BatchShape shape = keeping.training(shapes_).shape;
         const double kept = keeping.multiply_adds(shape);
@@ -253,43 +244,6 @@ private:
             return dry->multiply_adds(shape) / kept - 1;
         };
         return choices;
-    }
-
-    bool can_choose_moments() const {
-        const train::OptimizerOptions& optimizer = config_.train.optimizer;
-        const bool offloads =
-            config_.given.contains("offload") && optimizer.offload == train::Offload::optimizer;
-        return !config_.given.contains("moments") && train::ranks_of_place(config_.train) == 1 &&
-               can_code_moments(optimizer) && !offloads;
-    }
-
-    // Returns what is left to choose from of --offload.
-    std::vector<train::Offload> offloads() const {
-        train::OptimizerOptions optimizer = config_.train.optimizer;
-        if (can_choose_moments()) optimizer.moments = train::Moments::fp32;
-        const bool possible = plan_.device.kind == model::DeviceKind::gpu &&
-                              train::can_offload(optimizer) && master() != train::Master::none;
-        if (config_.given.contains("offload") || !possible) return {plan_.offload};
-        return {train::Offload::none, train::Offload::optimizer};
-    }
-
-    // Returns the stages of --zero that are left to choose from.
-    std::vector<int> stages() const {
-        const bool given = config_.given.contains("zero") || config_.given.contains("ddp-backend");
-        if (given) return {plan_.stage};
-        std::vector<int> stages = possible_stages();
-        const bool must_share = config_.train.zero.ranks > 0 && stages.size() > 1;
-        if (must_share) stages.erase(stages.begin());
-        return stages;
-    }
-
-    // Returns the stages that the run may have with its other options.
-    std::vector<int> possible_stages() const {
-        const int highest = train::highest_zero_stage(config_.train.optimizer.kind);
-        if (data_ranks_ == 1 || highest == 0) return {0};
-        const bool fixed = config_.train.reducer.lane_order == train::LaneOrder::fixed;
-        if (fixed || highest == 1 || config_.train.pipeline > 1) return {0, 1};
-        return master() == train::Master::none ? std::vector{0, 1, 2} : std::vector{0, 1, 2, 3};
     }
 
     model::RecomputePlan least() const {
@@ -305,7 +259,7 @@ private:
     }
 
     void add_stages() {
-        const std::vector<int> stages = possible_stages();
+        const std::vector<int> stages = possible_stages(config_, data_ranks_, master());
         if (stages.size() == 1) return;
         for (const int stage : stages) {
             const int sharing = config_.train.zero.ranks;
