@@ -8,7 +8,6 @@
 #include "data/tokenizers/written_words.hpp"
 #include "launcher/options/model_defaults.hpp"
 #include "model/architectures.hpp"
-#include "model/parts.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/json_text.hpp"
 
@@ -40,12 +39,11 @@ ChatSession::ChatSession(const RunConfig& config)
     : settings_(config.talk),
       learnt_dialogues_(learnt_dialogues(config.model_file)),
       longest_(config.batch.text_truncate > 0 ? config.batch.text_truncate : config.batch.truncate),
-      max_length_(reply_options(config).max_length),
-      hypotheses_(reply_options(config).beam_size),
+      generation_(reply_options(config)),
       device_(lone_device(config)),
       loaded_(config.model_file, config.checkpoint, device_),
       chat_(data::ChatFormat::of(loaded_.tokenizer())),
-      replier_(loaded_.model().decoder(), loaded_.tokenizer(), reply_options(config),
+      replier_(loaded_.model().decoder(), loaded_.tokenizer(), generation_,
                StopTexts(loaded_.tokenizer(), config.talk.stops)),
       taken_cores_(
           cores_notice(device_, comm::alone(), [quiet = config.quiet](const std::string& line) {
@@ -88,22 +86,7 @@ std::vector<std::int32_t> ChatSession::context_of_prompt(const Prompt& prompt) c
 
 PromptBytes ChatSession::bytes_of(const std::vector<std::vector<std::int32_t>>& contexts) const {
     if (device_.gpu) return {};
-    const model::ModelConfig& model = loaded_.config();
-    const bool encodes = model::has_encoder(model);
-    std::int64_t tokens = 0, new_tokens = 0;
-    for (const auto& context : contexts) {
-        std::int64_t seen = std::min(std::ssize(context), model.n_positions);
-        if (longest_ > 0) seen = std::min(seen, longest_);
-        tokens += encodes ? seen : seen * hypotheses_;
-        new_tokens += std::min(max_length_, model.n_positions - (encodes ? 0 : seen)) * hypotheses_;
-    }
-    const std::int64_t number_bytes = device_.precision == train::Precision::fp32 ? 4 : 2;
-    const std::int64_t token_bytes =
-        model.decoder_layers * model::widths(model).key_value() * number_bytes;
-    const std::int64_t score_bytes =
-        std::ssize(contexts) * model.vocabulary * static_cast<std::int64_t>(sizeof(float));
-    return {tokens * token_bytes + score_bytes,
-            (tokens + new_tokens) * token_bytes + score_bytes * hypotheses_};
+    return reply_bytes(loaded_.config(), device_.precision, generation_, longest_, contexts);
 }
 
 std::vector<std::vector<Reply>> ChatSession::ranked(
@@ -181,8 +164,8 @@ std::string ChatSession::talk_of(const std::vector<std::string>& turns) const {
 bool ChatSession::is_cut(std::int64_t context) const {
     const std::int64_t positions = loaded_.config().n_positions;
     if (model::has_encoder(loaded_.config())) return context > positions;
-    const std::int64_t reply =
-        std::min({max_length_, positions, std::max(positions - context, positions / 2)});
+    const std::int64_t reply = std::min({std::int64_t{generation_.max_length}, positions,
+                                         std::max(positions - context, positions / 2)});
     return context > positions - reply;
 }
 

@@ -9,6 +9,7 @@
 
 #include "data/tokenizers/chat_format.hpp"
 #include "launcher/generate/prompts.hpp"
+#include "launcher/generate/reply_bytes.hpp"
 #include "launcher/generate/reply_generator.hpp"
 #include "launcher/options/run_config.hpp"
 #include "launcher/rank/cores_notice.hpp"
@@ -18,12 +19,6 @@ namespace lockstep::launcher {
 
 // Throws a data error that begins with `where` when the text is not UTF-8 or has a NUL.
 void require_text(const std::string& text, const std::string& where);
-
-// What prompts take beside the weights: keys and values of their tokens, and the scores of one.
-struct PromptBytes {
-    std::int64_t certain = 0;  // without the replies, which may be short
-    std::int64_t at_most = 0;  // with the longest replies
-};
 
 // Owns a model that replies to texts on this host.
 class ChatSession {
@@ -80,9 +75,8 @@ private:
 
     const TalkConfig settings_;
     const bool learnt_dialogues_;
-    const std::int64_t longest_;     // maximum tokens of context; <= 0: the model's positions
-    const std::int64_t max_length_;  // of a reply
-    const std::int64_t hypotheses_;  // of a context
+    const std::int64_t longest_;  // maximum tokens of context; <= 0: the model's positions
+    const model::GenerationOptions generation_;
     std::uint64_t cut_contexts_ = 0;
     const ComputeDevice device_;
     LoadedModel loaded_;

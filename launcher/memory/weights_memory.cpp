@@ -43,14 +43,14 @@ void require_room_for_weights(std::int64_t bytes, const std::string& model_file,
 }
 
 std::string require_room_for_prompts(std::int64_t weights, std::int64_t prompts,
-                                     const MemoryNeed& need,
-                                     const std::vector<MemoryLimit>& limits) {
+                                     const MemoryNeed& need, const std::vector<MemoryLimit>& limits,
+                                     const std::string& size_option) {
     if (need.planned == 0 || limits.empty()) return "";
     const MemoryLimit& limit = *std::ranges::min_element(limits, {}, &MemoryLimit::bytes);
     const std::int64_t room = std::max<std::int64_t>(limit.bytes - weights, 0);
     if (need.planned <= room) return "";
     const std::int64_t fits = room / (need.planned / prompts + 1);
-    const std::string remedy = fits > 0 ? "give --batchsize " + std::to_string(fits)
+    const std::string remedy = fits > 0 ? "give " + size_option + " " + std::to_string(fits)
                                         : "give a smaller --beam-size or --max-length";
     const std::string what = limit.owner + " " + bytes_text(limit.bytes) + " of memory, and " +
                              std::to_string(prompts) + " prompts at once take ";

@@ -21,10 +21,11 @@ void require_room_for_weights(const RunConfig& config);
 std::int64_t bytes_of_weights(const RunConfig& config);
 
 // Throws a config error if so many prompts that are answered together have for certain no room
-// beside the weights. Returns a warning if they may have none; empty: they have.
+// beside the weights. Returns a warning if they may have none; empty: they have. `size_option` says
+// how many they are.
 std::string require_room_for_prompts(std::int64_t weights, std::int64_t prompts,
-                                     const MemoryNeed& need,
-                                     const std::vector<MemoryLimit>& limits);
+                                     const MemoryNeed& need, const std::vector<MemoryLimit>& limits,
+                                     const std::string& size_option = "--batchsize");
 
 // Does so for weights of so many bytes.
 void require_room_for_weights(std::int64_t bytes, const std::string& model_file,

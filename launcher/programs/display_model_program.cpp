@@ -10,6 +10,7 @@
 #include "launcher/options/batching.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/programs/reply_room.hpp"
 #include "launcher/rank/data_sets.hpp"
 #include "launcher/rank/loaded_model.hpp"
 #include "runtime/core/error.hpp"
@@ -41,7 +42,16 @@ void show(const std::string& row, const RowTexts& texts, const std::string& repl
               << '\n';
 }
 
-void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, LoadedModel& loaded) {
+// Whose replies are shown, and what they may take.
+struct Replies {
+    LoadedModel& loaded;
+    const ComputeDevice& device;
+    ReplyRoom& room;
+};
+
+void show_set(const RunConfig& config, const DataSets& sets, std::size_t set,
+              const Replies& model) {
+    LoadedModel& loaded = model.loaded;
     const data::Dataset& dataset = sets.sets[set];
     const std::string row = (sets.several() ? sets.names[set] + " " : "") + "ROW ";
     data::EvalLoaderOptions options;
@@ -51,10 +61,17 @@ void show_set(const RunConfig& config, const DataSets& sets, std::size_t set, Lo
     options.references = data::ReferenceText::read;
     options.order = data::EvalOrder::of_data;
     const auto source = data::open_eval_source(dataset, options);
-    ReplyGenerator replier(loaded.model().decoder(), loaded.tokenizer(), reply_options(config));
+    const model::GenerationOptions generation = reply_options(config);
+    ReplyGenerator replier(loaded.model().decoder(), loaded.tokenizer(), generation);
     bool unknown = false;
     for (train::Batch batch; source->next(batch);) {
-        const auto replies = replier.reply(batch, options.batching.layout);
+        const auto contexts =
+            contexts_of(batch, options.batching.layout, loaded.tokenizer().special());
+        if (!model.device.gpu)
+            model.room.require(
+                std::ssize(contexts),
+                reply_bytes(loaded.config(), model.device.precision, generation, 0, contexts));
+        const auto replies = replier.reply(contexts, batch.rows, batch.contexts);
         for (std::size_t i = 0; i < replies.size(); ++i) {
             const RowTexts texts = texts_of(batch, i, loaded.tokenizer());
             unknown = unknown || texts.context.find("__unk__") != std::string::npos;
@@ -75,8 +92,11 @@ int display_model_program(const std::vector<std::string>& args) {
     if (!config) return 0;
     const DataSets sets = open_dialogues(*config);
     require_room_for_weights(*config);
-    LoadedModel loaded(config->model_file, config->checkpoint, lone_device(*config));
-    for (std::size_t set = 0; set < sets.sets.size(); ++set) show_set(*config, sets, set, loaded);
+    const ComputeDevice device = lone_device(*config);
+    LoadedModel loaded(config->model_file, config->checkpoint, device);
+    ReplyRoom room(*config, config->batch.eval_batchsize > 0 ? "--eval-batchsize" : "--batchsize");
+    for (std::size_t set = 0; set < sets.sets.size(); ++set)
+        show_set(*config, sets, set, {loaded, device, room});
     return 0;
 }
 

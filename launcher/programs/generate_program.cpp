@@ -16,11 +16,11 @@
 #include "launcher/command_line/output_file.hpp"
 #include "launcher/generate/chat_session.hpp"
 #include "launcher/generate/prompts.hpp"
-#include "launcher/memory/memory_limits.hpp"
 #include "launcher/memory/weights_memory.hpp"
 #include "launcher/model_folder/model_files.hpp"
 #include "launcher/options/run_command.hpp"
 #include "launcher/programs/programs.hpp"
+#include "launcher/programs/reply_room.hpp"
 #include "launcher/text/output_reader.hpp"
 #include "launcher/text/terminal.hpp"
 #include "launcher/text/unwritten_answer.hpp"
@@ -125,7 +125,7 @@ class PromptBatch {
 public:
     PromptBatch(const RunConfig& config, ChatSession& talker, ReplyWriter& writer, Sink sink,
                 std::int64_t size)
-        : weights_bytes_(bytes_of_weights(config)),
+        : room_(config, "--batchsize"),
           talker_(talker),
           writer_(writer),
           sink_(std::move(sink)),
@@ -150,7 +150,7 @@ public:
 
     void answer() {
         if (prompts_.empty()) return;
-        check_memory();
+        room_.require(std::ssize(contexts_), talker_.bytes_of(contexts_));
         auto replies = talker_.ranked(contexts_, rows_);
         for (std::size_t i = 0; i < replies.size(); ++i) {
             writer_.write(prompts_[i], std::move(replies[i]));
@@ -162,16 +162,7 @@ public:
     }
 
 private:
-    void check_memory() {
-        const PromptBytes bytes = talker_.bytes_of(contexts_);
-        const std::string why = require_room_for_prompts(weights_bytes_, std::ssize(contexts_),
-                                                         {bytes.certain, bytes.at_most}, limits_);
-        if (!why.empty() && !std::exchange(has_warned_, true)) std::cerr << why + "\n";
-    }
-
-    const std::int64_t weights_bytes_;
-    bool has_warned_ = false;
-    const std::vector<MemoryLimit> limits_ = memory_limits();
+    ReplyRoom room_;
     ChatSession& talker_;
     ReplyWriter& writer_;
     const Sink sink_;

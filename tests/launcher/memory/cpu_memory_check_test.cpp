@@ -165,4 +165,7 @@ TEST_CASE("prompts that have no room beside the weights are refused, or told of"
               .ends_with(": give a smaller --beam-size or --max-length, or raise the group's "
                          "limit"));
     CHECK(require_room_for_prompts(gibibyte, 1, {gibibyte, gibibyte}, {}).empty());
+    CHECK(require_room_for_prompts(gibibyte, 100, {gibibyte, 4 * gibibyte},
+                                   {group(2, 3 * gibibyte)}, "--eval-batchsize")
+              .ends_with("give --eval-batchsize 49"));
 }

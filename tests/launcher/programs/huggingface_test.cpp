@@ -168,6 +168,34 @@ std::string make_llama(const ScratchFolder& scratch) {
 
 }  // namespace
 
+TEST_CASE("replies that may have no room are told of, whoever asks for them") {
+    const ScratchFolder scratch;
+    const std::string llama = make_llama(scratch), data = scratch / "data";
+    std::string rows, prompts;
+    for (int i = 0; i < 16; ++i) {
+        rows += conversation("Speak", " no more");
+        prompts += "Speak\n";
+    }
+    write_text(scratch / "rows.jsonl", rows);
+    write_text(scratch / "prompts", prompts);
+    run_well("lockstep prepare --format messages --input " + (scratch / "rows.jsonl") + " --like " +
+             llama + " --out " + data);
+    // 16 replies of a million tokens and 1,024 hypotheses take 3 TiB.
+    json config = json::parse(read_text(llama + "/config.json"));
+    config["max_position_embeddings"] = 1 << 20;
+    write_text(llama + "/config.json", config.dump());
+    const std::string line = " -mf " + llama +
+                             " --precision fp32 --threads 1 -bs 16 --inference beam --beam-size "
+                             "1024 --max-length 1048576 ";
+    for (const std::string& program :
+         {"lockstep generate --input " + (scratch / "prompts") + line,
+          "lockstep display_model --split train -n 16 --data " + data + line}) {
+        const ProgramResult run = run_line(program);
+        CHECK_MESSAGE(contains(run.err, "16 prompts at once take up to 3 TiB"), run.err);
+        CHECK(contains(run.err, "give a smaller --beam-size or --max-length\n"));
+    }
+}
+
 TEST_CASE("ranks that share a LLaMA of transformers write the same bits as one that does not") {
     const ScratchFolder scratch;
     const std::string llama = make_llama(scratch), data = prepare_rows(scratch, llama);
