@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "launcher/options/optimizer_readers.hpp"
 #include "launcher/options/tables.hpp"
 #include "model/pipeline_division.hpp"
 #include "model/tensor_division.hpp"
@@ -44,15 +45,14 @@ std::optional<RecomputePlan> parse_recompute(const std::string& word) {
 }
 
 bool can_code_moments(const train::OptimizerOptions& options) {
-    using train::OptimizerKind;
-    const bool adam = options.kind == OptimizerKind::adam || options.kind == OptimizerKind::adamw;
-    return adam && !options.amsgrad;
+    return reads(options.kind, "moments") && !options.amsgrad;
 }
 
 void check_moments(const train::OptimizerOptions& options) {
     if (options.moments == train::Moments::fp32 || can_code_moments(options)) return;
     throw Error(ErrorKind::config,
-                std::string("--moments int8 is for --optimizer adam and adamw") +
+                "--moments int8 is for --optimizer " +
+                    optimizers_text([](auto kind) { return reads(kind, "moments"); }, "and") +
                     (options.amsgrad ? " without --amsgrad; leave one of the two out"
                                      : "; leave it out, or choose one of them"));
 }
@@ -75,8 +75,11 @@ void check_offload(const RunConfig& config) {
         throw Error(ErrorKind::config, "--offload optimizer: " + why);
     };
     if (train::updates_whole_matrices(optimizer.kind))
-        refuse("the host does not update with " + std::string(name(optimizer.kind)) +
-               "; give --optimizer adam, adamw, lion or sgd, or leave it out");
+        refuse(
+            "the host does not update with " + std::string(name(optimizer.kind)) +
+            "; give --optimizer " +
+            optimizers_text([](auto kind) { return !train::updates_whole_matrices(kind); }, "or") +
+            ", or leave it out");
     if (!train::can_offload(optimizer))
         refuse(
             "the moments in the host's memory are in fp32; give --moments fp32 or --offload none");

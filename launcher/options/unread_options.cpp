@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/options/optimizer_readers.hpp"
 #include "launcher/options/run_checks.hpp"
 #include "launcher/options/tables.hpp"
 #include "model/architectures.hpp"
@@ -17,7 +18,7 @@ namespace {
 struct UnreadRule {
     bool unread;
     std::vector<std::string> names;
-    const char* readers;
+    std::string readers;
     std::string has;
 };
 
@@ -27,28 +28,23 @@ std::string option_text(const Values& values, const char* name) {
     return "--" + std::string(name) + " " + values.at(name);
 }
 
+// --moments has a check of its own.
 std::vector<UnreadRule> optimizer_rules(const RunConfig& config, const Values& values) {
     using train::OptimizerKind;
-    const OptimizerKind kind = config.train.optimizer.kind;
-    const bool adam = kind == OptimizerKind::adam || kind == OptimizerKind::adamw;
-    const bool sgd = kind == OptimizerKind::sgd;
+    const train::OptimizerOptions& optimizer = config.train.optimizer;
     const std::string has = option_text(values, "optimizer");
-    const bool muon = kind == OptimizerKind::muon;
-    return {
-        {sgd, {"betas"}, "--optimizer adam, adamw, adafactor, lion or muon", has},
-        {!adam && !muon, {"adam-eps"}, "--optimizer adam, adamw or muon", has},
-        {!adam, {"amsgrad"}, "--optimizer adam or adamw", has},
-        {!sgd, {"momentum"}, "--optimizer sgd", has},
-        {!sgd && !muon, {"nesterov"}, "--optimizer sgd or muon", has},
-        {!muon, {"muon-learningrate", "muon-momentum", "muon-adjust-lr"}, "--optimizer muon", has},
-        {sgd && config.train.optimizer.momentum == 0,
-         {"nesterov"},
-         "--momentum above 0",
-         "--momentum 0"},
-        {kind != OptimizerKind::adafactor,
-         {"adafactor-eps", "adafactor-scale-parameter"},
-         "--optimizer adafactor",
-         has}};
+    std::vector<UnreadRule> rules;
+    for (const std::string& option : options_of_some_optimizers()) {
+        if (option == "moments") continue;
+        const auto reads_it = [&](OptimizerKind kind) { return reads(kind, option); };
+        rules.push_back({!reads_it(optimizer.kind),
+                         {option},
+                         "--optimizer " + optimizers_text(reads_it, "or"),
+                         has});
+    }
+    const bool stands = optimizer.kind == OptimizerKind::sgd && optimizer.momentum == 0;
+    rules.push_back({stands, {"nesterov"}, "--momentum above 0", "--momentum 0"});
+    return rules;
 }
 
 std::vector<UnreadRule> schedule_rules(const RunConfig& config, const Values& values) {

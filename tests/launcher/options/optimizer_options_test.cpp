@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "launcher/options/optimizer_readers.hpp"
 #include "launcher/options/run_command.hpp"
 #include "tests/launcher/options/train_words.hpp"
 
@@ -45,6 +46,37 @@ TEST_CASE("adafactor's options: ParlAI's defaults, fairseq's with a relative ste
         words.insert(words.end(), unused.begin(), unused.end());
         CHECK(refusal(words).find("--adafactor-relative-step contradicts") == 0);
     }
+}
+
+TEST_CASE("an optimizer refuses the options that others read, and names those") {
+    using train::OptimizerKind;
+    // Every optimizer has a row.
+    std::string kinds;
+    for (int i = 0; i < static_cast<int>(OptimizerKind::muon); ++i)
+        kinds += (i > 0 ? ", " : "") + std::string(name(OptimizerKind{i}));
+    CHECK(optimizers_text([](OptimizerKind) { return true; }, "or") == kinds + " or muon");
+    const auto told = [](const char* optimizer, const Words& more) {
+        Words words{"-opt", optimizer};
+        words.insert(words.end(), more.begin(), more.end());
+        return refusal(words);
+    };
+    const std::string effect = " has no effect: it is for --optimizer ";
+    CHECK(told("sgd", {"--betas", "0.8,0.95"})
+              .starts_with("--betas" + effect + "adam, adamw, adafactor, lion or muon"));
+    CHECK(told("lion", {"--adam-eps", "1e-3"})
+              .starts_with("--adam-eps" + effect + "adam, adamw or muon"));
+    CHECK(told("lion", {"--amsgrad", "true"}).starts_with("--amsgrad" + effect + "adam or adamw"));
+    CHECK(told("adam", {"--momentum", "0.9"}).starts_with("--momentum" + effect + "sgd,"));
+    CHECK(
+        told("adam", {"--muon-momentum", "0.9"}).starts_with("--muon-momentum" + effect + "muon,"));
+    CHECK(told("sgd", {"--adafactor-eps", "1e-3,1e-3"})
+              .starts_with("--adafactor-eps" + effect + "adafactor,"));
+    CHECK(told("sgd", {"--moments", "int8"})
+              .starts_with("--moments int8 is for --optimizer adam and adamw;"));
+    CHECK(told("adafactor", {"--offload", "optimizer"})
+              .ends_with("give --optimizer sgd, adam, adamw or lion, or leave it out"));
+    CHECK(told("muon", {"--nesterov", "false"}) == "accepted");
+    CHECK(told("lion", {"--betas", "0.8,0.95"}) == "accepted");
 }
 
 TEST_CASE("muon is refused where it does not reach") {
