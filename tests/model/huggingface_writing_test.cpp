@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "model/architectures.hpp"
 #include "model/huggingface_config.hpp"
-#include "model/parts.hpp"
 #include "runtime/core/json_text.hpp"
 #include "tests/model/hub_configs.hpp"
 
