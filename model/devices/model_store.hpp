@@ -21,10 +21,11 @@ train::ParameterStore<Space> make_store(const ModelConfig& config, train::Precis
     table.share_among(share.ranks, share.stage);
     return {table,
             precision,
-            master,
+            share.file != nullptr ? train::Master::stored : master,
             train::owned_parts(table, share.buckets, share.rank),
             train::plan_segments(table, share.buckets),
-            share.gradients};
+            share.gradients,
+            share.file};
 }
 
 // Makes the store of a base that adapters are added to: its weights as they compute, and no more.

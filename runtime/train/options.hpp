@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,10 @@
 #include "runtime/train/parameters.hpp"
 #include "runtime/train/pipeline_stage.hpp"
 #include "runtime/train/tensor_slice.hpp"
+
+namespace lockstep {
+class ScratchFile;
+}
 
 namespace lockstep::train {
 
@@ -36,7 +41,8 @@ constexpr const char* name(Moments moments) noexcept {
     return moments == Moments::int8 ? "int8" : "fp32";
 }
 // Tells what of the optimizer lies in the host's memory and is calculated there. optimizer: the
-// moments and the fp32 weights of a GPU's run.
+// moments and the fp32 weights of a GPU's run; with OptimizerOptions::offload_dir those of a CPU's
+// run lie in a file.
 enum class Offload { none, optimizer };
 constexpr const char* name(Offload offload) noexcept {
     return offload == Offload::optimizer ? "optimizer" : "none";
@@ -72,6 +78,7 @@ struct OptimizerOptions {
     Moments moments = Moments::fp32;  // int8: of adam and adamw without amsgrad
     Offload offload = Offload::none;  // optimizer: of sgd, adam, adamw and lion in fp32
     std::size_t offload_bytes = std::size_t{25} << 20;  // of gradients that are copied at once
+    std::string offload_dir;  // of the file that has the state; empty: it lies in memory
     double adafactor_eps1 = 1e-30, adafactor_eps2 = 1e-3;
     bool adafactor_relative_step = false, adafactor_scale_parameter = false;
     // muon updates the matrices of hidden layers, and adamw with `learningrate` the rest.
@@ -159,7 +166,8 @@ struct ReplicaShare {
     int stage = 1;  // what they share if there are several, see ZeroOptions
     TensorSlice tensor = {};
     PipelineStage pipeline = {};
-    Gradients gradients = Gradients::kept;  // none: the model is only evaluated
+    Gradients gradients = Gradients::kept;   // none: the model is only evaluated
+    std::shared_ptr<ScratchFile> file = {};  // has the optimizer's state; null: it lies in memory
 };
 
 struct TrainOptions {
@@ -186,8 +194,10 @@ struct TrainOptions {
     std::int64_t lanes = 1;
 };
 
+// A copy of a state that lies in a file would have to lie in memory.
 inline Saving saving_of(const TrainOptions& options) noexcept {
-    return options.async_save ? Saving::beside_training : Saving::training_waits;
+    const bool copies = options.async_save && options.optimizer.offload_dir.empty();
+    return copies ? Saving::beside_training : Saving::training_waits;
 }
 
 // Returns how many ranks have a model's parts together, and read the same rows.

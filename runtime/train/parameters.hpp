@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/view.hpp"
 #include "runtime/device/buffer.hpp"
+#include "runtime/files/scratch_file.hpp"
 #include "runtime/train/parameter_table.hpp"
 #include "runtime/train/placement.hpp"
 #include "runtime/train/precision.hpp"
@@ -25,7 +27,9 @@ struct OwnedPart {
 // Tells whether fp32 master weights are kept, and where. none: the 16-bit weights are the only
 // ones, and rounding loses small changes. offloaded: in pinned host memory, where the host updates
 // them (optim/offloaded_optimizer.hpp); the model computes with weights of their own, also in fp32.
-enum class Master { kept, none, offloaded };
+// stored: in a file (optim/stored_optimizer.hpp), unless the model computes with them or fills
+// slots from them; those are kept.
+enum class Master { kept, none, offloaded, stored };
 
 // Tells whether a store has memory for gradients. none: its weights are only read.
 enum class Gradients { kept, none };
@@ -43,10 +47,12 @@ template <class Space>
 class ParameterStore {
 public:
     // `owned` is empty if this rank owns everything, else it is owned_parts() of
-    // reduction/buckets.hpp; stages 2 and 3 need `segments` from there.
+    // reduction/buckets.hpp; stages 2 and 3 need `segments` from there. A stored master lies in
+    // `file`; the store of a dry device needs none.
     ParameterStore(const ParameterTable& table, Precision precision, Master master = Master::kept,
                    std::vector<OwnedPart> owned = {}, const std::vector<Segment>& segments = {},
-                   Gradients gradients = Gradients::kept)
+                   Gradients gradients = Gradients::kept,
+                   std::shared_ptr<ScratchFile> file = nullptr)
         : table_(table),
           owned_(owned.empty() ? std::vector<OwnedPart>{{0, table.flat_size(), 0}}
                                : std::move(owned)),
@@ -55,10 +61,12 @@ public:
           gradient_at_(placed(table, segments, 2)),
           weights_at_(placed(table, segments, 3)),
           place_(master),
+          file_(std::move(file)),
+          stored_(in_file()),
           master_(
-              master == Master::none ? 0
-              : is_flat()            ? table.flat_size()
-                                     : packed_size_,
+              master == Master::none || !stored_.values.empty() ? 0
+              : is_flat()                                       ? table.flat_size()
+                                                                : packed_size_,
               device::Content::zeroed,
               master == Master::offloaded ? device::Residence::host : device::Residence::device),
           gradient_(gradients == Gradients::kept ? gradient_at_.size() : 0),
@@ -80,15 +88,30 @@ public:
     const Placement& weight_placement() const noexcept { return weights_at_; }
 
     Precision precision() const noexcept { return precision_; }
-    bool has_master() const noexcept { return master_.size() > 0; }
-    bool has_packed_master() const noexcept { return master_.size() > 0 && !is_flat(); }
-    bool has_offloaded_master() const noexcept { return place_ == Master::offloaded; }
+    bool has_master() const noexcept { return master().size() > 0; }
+    bool has_packed_master() const noexcept { return has_master() && !is_flat(); }
+    // Tells whether the master lies elsewhere than in the device's memory.
+    bool has_offloaded_master() const noexcept {
+        return place_ == Master::offloaded || has_stored_master();
+    }
+    bool has_stored_master() const noexcept {
+        return place_ == Master::stored && precision_ != Precision::fp32 &&
+               !weights_at_.has_slots();
+    }
+    // Returns where the stored master lies in the file.
+    const ScratchRange& stored_master() const noexcept { return stored_; }
+    const std::shared_ptr<ScratchFile>& file() const noexcept { return file_; }
     // Tells whether the model computes with other memory than the master's.
     bool computes_apart() const noexcept {
-        return precision_ != Precision::fp32 || weights_at_.has_slots() || has_offloaded_master();
+        return precision_ != Precision::fp32 || weights_at_.has_slots() ||
+               place_ == Master::offloaded;
     }
     // Returns the master of all elements; only of the owned parts if it is packed.
-    View<float, Space> master() const noexcept { return master_.view(); }
+    View<float, Space> master() const noexcept {
+        if constexpr (std::is_same_v<Space, HostSpace>)
+            if (!stored_.values.empty()) return stored_.values;
+        return master_.view();
+    }
     // Returns the master of an owned part; empty if there is none.
     View<float, Space> master(const OwnedPart& part) const {
         if (!has_master()) return {};
@@ -154,6 +177,14 @@ private:
         return table.stage() < from_stage ? Placement(table.flat_size()) : Placement(segments);
     }
     bool is_flat() const noexcept { return owns_all() || !computes_apart(); }
+    ScratchRange in_file() const {
+        if constexpr (std::is_same_v<Space, HostSpace>)
+            if (has_stored_master()) {
+                require(file_ != nullptr, "a stored master needs a file");
+                return file_->extend(is_flat() ? table_.flat_size() : packed_size_);
+            }
+        return {};
+    }
     template <class T>
     static View<std::byte, Space> bytes_of(const device::Buffer<T, Space>& values) noexcept {
         return {reinterpret_cast<std::byte*>(values.view().data()), values.size() * sizeof(T)};
@@ -165,6 +196,8 @@ private:
     Precision precision_;
     Placement gradient_at_, weights_at_;
     Master place_;  // of the master
+    std::shared_ptr<ScratchFile> file_;
+    ScratchRange stored_;  // empty: the master is in memory
     device::Buffer<float, Space> master_, gradient_, gradient_sums_, fp32_;
     device::Buffer<bf16, Space> bf16_;
     device::Buffer<fp16, Space> fp16_;

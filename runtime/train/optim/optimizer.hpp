@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,9 +38,10 @@ struct FlatState {
     std::uint8_t code_of_zero = 0;  // what the gaps between parameters hold
 };
 
-// The bytes that an optimizer keeps in the device's memory and in pinned memory of the host.
+// The bytes that an optimizer keeps in the device's memory, in pinned memory of the host, and in a
+// file. Those of the file include a master that is stored there.
 struct OptimizerBytes {
-    std::size_t device = 0, pinned = 0;
+    std::size_t device = 0, pinned = 0, disk = 0;
 };
 
 // Tells what calculates an update. host: update() waits for the device, and returns when the host
@@ -64,7 +66,11 @@ public:
     // compute copy. Nothing changes if `state` says to skip the update.
     virtual void update(const kernels::StepState* state) = 0;
     virtual UpdatedBy updated_by() const noexcept { return UpdatedBy::device; }
+    // Sets a function that a thread of the optimizer calls when it begins.
+    virtual void begin_threads_with(std::function<void()>) {}
     virtual OptimizerBytes bytes() const noexcept = 0;
+    // Throws SystemFailure if the tensors' values cannot be read. Call it before they are.
+    virtual void check_readable() const {}
     // Returns the tensors in an order that depends only on the options and the parameters. There
     // are none if the rank does not own all elements.
     virtual const std::vector<NamedTensor<Space>>& state() const noexcept = 0;

@@ -9,6 +9,7 @@
 #include "runtime/train/optim/offloaded_optimizer.hpp"
 #include "runtime/train/optim/optimizer.hpp"
 #include "runtime/train/optim/sgd_optimizer.hpp"
+#include "runtime/train/optim/stored_optimizer.hpp"
 
 namespace lockstep::train {
 
@@ -34,15 +35,17 @@ template <class Ctx, class T>
 std::unique_ptr<Optimizer<typename Ctx::Space>> make_offloaded(const OptimizerOptions& options,
                                                                const OptimizerTarget<Ctx>& target) {
     require(can_offload(options), "the host does not update with this optimizer");
+    const auto make_rule = [&options]<class Host, class H>(ElementTarget<Host, H> of_host) {
+        return make_element_optimizer(options, std::move(of_host));
+    };
     if constexpr (std::is_base_of_v<device::CpuTraits, Ctx>) {
-        throw Error(
-            ErrorKind::config,
-            "--offload optimizer is for GPUs, and this computes on the CPU; give --offload none");
+        if (options.offload_dir.empty())
+            throw Error(ErrorKind::config,
+                        "--offload optimizer is for GPUs, and this computes on the CPU; give "
+                        "--offload none, or --offload-dir DIR");
+        return std::make_unique<StoredOptimizer<Ctx, T>>(options, target, make_rule);
     } else {
-        return std::make_unique<OffloadedOptimizer<Ctx, T>>(
-            options, target, [&options]<class Host, class H>(ElementTarget<Host, H> of_host) {
-                return make_element_optimizer(options, std::move(of_host));
-            });
+        return std::make_unique<OffloadedOptimizer<Ctx, T>>(options, target, make_rule);
     }
 }
 

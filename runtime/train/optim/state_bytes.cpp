@@ -12,6 +12,7 @@ std::size_t state_bytes(const OptimizerOptions& options, ParameterTable table) {
     table.share_among(1);
     OptimizerOptions on_device = options;
     on_device.offload = Offload::none;
+    on_device.offload_dir.clear();
     Ctx context;
     const ParameterStore<device::DrySpace> store(table, Precision::fp32);
     const auto optimizer = make_optimizer<Ctx>(on_device, table, store, context);

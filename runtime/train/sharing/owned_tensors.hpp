@@ -61,7 +61,7 @@ public:
     // outlive the object.
     OwnedTensors(Ctx& ctx, const ParameterStore<Space>& store, const Optimizer<Space>& optimizer,
                  std::function<void(Written)> written)
-        : ctx_(ctx), store_(store), written_(std::move(written)) {
+        : ctx_(ctx), store_(store), state_(optimizer), written_(std::move(written)) {
         for (const OwnedPart& part : store.owned()) weights_.emplace_back(store, part);
         for (const FlatState<Space>& state : optimizer.flat_state()) {
             suffixes_.push_back(state.suffix);
@@ -110,6 +110,7 @@ private:
 
     template <class Take>
     RunPieces pieces(const Take& take, Wait wait = Wait::yes) {
+        if (wait == Wait::yes) state_.check_readable();
         RunPieces all{store_.table(), suffixes_};
         for (OwnedWeights<Ctx>& weights : weights_)
             append_pieces(all.weights, store_.table(), weights.part(), "", {take(weights)});
@@ -122,6 +123,7 @@ private:
 
     Ctx& ctx_;
     const ParameterStore<Space>& store_;
+    const Optimizer<Space>& state_;
     std::function<void(Written)> written_;
     bool copies_ = false;
     std::vector<std::string> suffixes_;

@@ -69,7 +69,10 @@ public:
     DeviceEngine& operator=(const DeviceEngine&) = delete;
 
     const ParameterTable& parameters() const noexcept override { return parts_.model.parameters(); }
-    RunTensors fetch() override { return shared_ ? shared_->tensors.fetch() : tensors_.fetch(); }
+    RunTensors fetch() override {
+        optimizer_->check_readable();
+        return shared_ ? shared_->tensors.fetch() : tensors_.fetch();
+    }
     RunTensors copy_for_save() override;
     RunTensors reserve_copy() override {
         return shared_ ? shared_->tensors.reserve() : tensors_.reserve_copy();

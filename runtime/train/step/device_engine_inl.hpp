@@ -66,6 +66,9 @@ DeviceEngine<Ctx>::DeviceEngine(const TrainOptions& options, const EngineParts<C
       replay_(parts.context),
       step_(1),
       results_(parts.context) {
+    if (parts_.progress != nullptr)
+        optimizer_->begin_threads_with(
+            [progress = parts_.progress] { progress->count_this_thread(); });
     if (parts_.communicator.size() > 1) hash_.emplace(parts_.context);
     parts_.collectives.register_memory(parts_.store.gradient());
     if (parts_.store.gradient_placement().has_slots())
@@ -317,11 +320,14 @@ WeightMemory DeviceEngine<Ctx>::memory() const {
     const std::size_t master = store.master().size() * sizeof(float);
     const OptimizerBytes optimizer = optimizer_->bytes();
     WeightMemory memory;
-    (store.has_offloaded_master() ? memory.pinned : memory.master) = master;
+    // What is stored counts in the optimizer's bytes of the file.
+    if (!store.has_stored_master())
+        (store.has_offloaded_master() ? memory.pinned : memory.master) = master;
     memory.compute = store.compute_bytes();
     memory.gradient = (store.gradient().size() + store.gradient_sums().size()) * sizeof(float);
     memory.optimizer = optimizer.device;
     memory.pinned += optimizer.pinned;
+    memory.disk = optimizer.disk;
     memory.narrowing = reducer().narrowing_bytes();
     if (tensor_sums_) memory.tensor_sums = tensor_sums_->bytes();
     if (tied_) memory.tied_rows = tied_->bytes();

@@ -58,6 +58,7 @@ void DeviceEngine<Ctx>::finish_weights() {
 template <class Ctx>
 RunTensors DeviceEngine<Ctx>::copy_for_save() {
     finish_weights();
+    optimizer_->check_readable();
     return shared_ ? shared_->tensors.copy() : tensors_.copy();
 }
 

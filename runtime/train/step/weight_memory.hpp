@@ -19,6 +19,8 @@ struct WeightMemory {
     // In pinned memory of the host: what --offload optimizer keeps there, and the buffers that it
     // copies through. It is not in the total.
     std::size_t pinned = 0;
+    // In a file: what --offload-dir keeps there. It is not in the total either.
+    std::size_t disk = 0;
 
     std::size_t total() const noexcept {
         return master + compute + gradient + optimizer + narrowing + tied_rows + tensor_sums +

@@ -130,10 +130,12 @@ void run_rank(const RunSetup& setup, comm::Communicator& communicator, RankRun& 
         table.pad_for(setup.sharing);
         table.share_among(setup.sharing, setup.stage);
     }
+    const std::string& folder = setup.options.optimizer.offload_dir;
+    const auto file = folder.empty() ? nullptr : std::make_shared<ScratchFile>(folder);
     const train::ParameterStore<HostSpace> store(
-        table, setup.precision, train::Master::kept,
+        table, setup.precision, file ? train::Master::stored : train::Master::kept,
         train::owned_parts(table, setup.options.reducer, rank % setup.sharing),
-        train::plan_segments(table, setup.options.reducer));
+        train::plan_segments(table, setup.options.reducer), train::Gradients::kept, file);
     ToyModel toy(table, store, {setup.dropout});
     // Every rank begins with other weights, so that rank 0's must replace them.
     toy.initialize(setup.options.seed + static_cast<std::uint64_t>(rank));

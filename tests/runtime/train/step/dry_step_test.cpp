@@ -163,6 +163,34 @@ TEST_CASE(
     CHECK_THROWS_WITH_AS(dry<CpuTraits>(run), doctest::Contains("is for GPUs"), Error);
 }
 
+TEST_CASE("a state on disk leaves 6 of 18 bytes a parameter, and three chunks") {
+    const std::size_t elements = 2816, column = 12288;  // bytes of a column in blocks of 4,096
+    REQUIRE(table_without_gaps().flat_size() == elements);
+    Run run{.master = train::Master::stored};
+    OptimizerOptions& options = run.options.optimizer;
+    options.kind = OptimizerKind::adamw;
+    options.weight_decay = 0.01;
+    options.offload = train::Offload::optimizer;
+    options.offload_dir = "any";
+    const std::size_t lines = 4 * 6;  // of weight decay
+    const auto memory = dry<CpuTraits>(run).memory;
+    CHECK(memory.master == 0);
+    CHECK(memory.disk == 3 * column);
+    CHECK(memory.optimizer == 3 * column + lines);  // one chunk
+    CHECK(memory.total() == 6 * elements + memory.optimizer);
+    CHECK(memory.pinned == 0);
+    run.precision = Precision::fp32;
+    CHECK(dry<CpuTraits>(run).memory.disk == 2 * column);
+    CHECK(dry<CpuTraits>(run).memory.master == 4 * elements);
+    options.offload_bytes = 512;  // a block
+    CHECK(dry<CpuTraits>(run).memory.optimizer == 2 * 3 * 4096 + lines);
+    run.ranks = 2;
+    run.options.zero = zero(3);
+    REQUIRE(table_of(run).flat_size() == 3072);
+    CHECK(dry<CpuTraits>(run).memory.disk == 2 * 8192);
+    CHECK(dry<CpuTraits>(run).memory.master == 4 * 3072 / 2);  // slots are filled from it
+}
+
 TEST_CASE("a dry rank calls what a real one calls, and holds what it holds") {
     struct Case {
         int ranks, sharing, stage;
