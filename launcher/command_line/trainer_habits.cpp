@@ -270,7 +270,7 @@ constexpr std::array habits{
         "cpu-offload offload-optimizer offload-param "
         "offload-optimizer-device offload-param-device",
         "it is --zero 3 here; --offload optimizer puts a GPU's optimizer into the host's "
-        "memory"},
+        "memory, and with --offload-dir a CPU's onto a disk"},
     OptionHabit{"ddp-* find-unused-parameters",
                 "leave it out: gradients are reduced in buckets (--bucket-mb X) during backward; "
                 "--ddp-backend and --timeout are options here"},

@@ -70,6 +70,11 @@ void check_muon(const RunConfig& config) {
 
 void check_offload(const RunConfig& config) {
     const train::OptimizerOptions& optimizer = config.train.optimizer;
+    const bool on_disk = !optimizer.offload_dir.empty();
+    if (on_disk && optimizer.offload == train::Offload::none)
+        throw Error(ErrorKind::config,
+                    "--offload-dir: nothing is offloaded there; add --offload optimizer, or leave "
+                    "--offload-dir out");
     if (optimizer.offload == train::Offload::none) return;
     const auto refuse = [](const std::string& why) {
         throw Error(ErrorKind::config, "--offload optimizer: " + why);
@@ -81,15 +86,18 @@ void check_offload(const RunConfig& config) {
             optimizers_text([](auto kind) { return !train::updates_whole_matrices(kind); }, "or") +
             ", or leave it out");
     if (!train::can_offload(optimizer))
-        refuse(
-            "the moments in the host's memory are in fp32; give --moments fp32 or --offload none");
+        refuse("the moments that are offloaded are in fp32; give --moments fp32 or --offload none");
     if (config.gpu.fp16 == Fp16Kind::mem_efficient &&
         (config.fp16 || config.precision == PrecisionChoice::fp16))
         refuse(
             "--fp16-impl mem_efficient keeps no fp32 weights, which the host updates; leave one "
             "of the two out");
-    if (config.device == DeviceChoice::cpu)
-        refuse("it is for GPUs, and this computes on the CPU; give --offload none");
+    if (config.device == DeviceChoice::cpu && !on_disk)
+        refuse(
+            "it is for GPUs, and this computes on the CPU; give --offload none, or --offload-dir "
+            "DIR");
+    if (config.device == DeviceChoice::cuda && on_disk)
+        refuse("--offload-dir is for CPUs; leave it out, or give --device cpu");
 }
 
 int zero_stage(const RunConfig& config) {
@@ -255,11 +263,19 @@ OptionTable memory_table(RunConfig& config) {
             "optimizer's state and of the fp32 weights of 16-bit precisions; 2: and a part of the "
             "gradients; 3: and of the weights, which come when they are needed")
         .in_place_of({"ddp-backend"});
-    table.choice<train::Offload>(
-        "offload", config.train.optimizer.offload,
-        {{"none", train::Offload::none}, {"optimizer", train::Offload::optimizer}},
-        "optimizer: the moments and fp32 weights of a GPU's run lie in the host's memory and are "
-        "updated there, which frees 12 of 18 bytes a parameter; the results are the same");
+    table
+        .choice<train::Offload>(
+            "offload", config.train.optimizer.offload,
+            {{"none", train::Offload::none}, {"optimizer", train::Offload::optimizer}},
+            "optimizer: the moments and fp32 weights of a GPU's run lie in the host's memory and "
+            "are updated there, which frees 12 of 18 bytes a parameter; the results are the same")
+        .in_place_of({"offload-dir"});
+    table
+        .text("offload-dir", config.train.optimizer.offload_dir, "DIR",
+              "with --offload optimizer on CPUs: the moments, and in bf16 the fp32 weights, lie in "
+              "a file there, best on an NVMe disk of the rank's host; the results are the same")
+        .on_each_rank("hosts have disks of their own")
+        .with(Trait::paths);
     table
         .integer("zero-ranks", config.train.zero.ranks,
                  "ranks that share, of which each group is a replica (0: all)", 0)

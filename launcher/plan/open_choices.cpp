@@ -52,7 +52,8 @@ FitChoices open_choices(const RunConfig& config, model::DeviceKind device, int d
     if (config.given.contains("recompute") || config.checkpoint_activations)
         choices.recompute = config.recompute;
     choices.saving = {saving_of(config.train)};
-    if (!config.given.contains("async-save") && device == model::DeviceKind::cpu)
+    const bool on_disk = !config.train.optimizer.offload_dir.empty();
+    if (!config.given.contains("async-save") && !on_disk && device == model::DeviceKind::cpu)
         choices.saving = {train::Saving::beside_training, train::Saving::training_waits};
     choices.stages = stages_to_choose(config, data_ranks, master);
     choices.offload = offloads_to_choose(config, device, master);

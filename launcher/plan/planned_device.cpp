@@ -27,6 +27,7 @@ PlannedDevice cpu(const RunConfig& config, int ranks) {
 }
 
 PlannedDevice gpu(const RunConfig& config) {
+    refuse_on_gpu(config);
     const Gpus gpus = find_gpus();
     PlannedDevice device;
     device.kind = model::DeviceKind::gpu;

@@ -146,7 +146,10 @@ std::vector<Part> RankMemory::parts(const BatchMemory& batch, std::int64_t rows_
     const bool shares = table_.sharing() > 1;
     std::string optimizer = "optimizer";
     if (run_.train.optimizer.moments == train::Moments::int8) optimizer += ", moments in int8";
-    if (shares) optimizer += ", of this rank's part";
+    if (weights.disk > 0)
+        optimizer += ", chunks on their way from and to the disk";
+    else if (shares)
+        optimizer += ", of this rank's part";
     std::vector<Part> parts{
         {shares && (run_.precision != train::Precision::fp32 || table_.stage() == 3)
              ? "weights, fp32, of this rank's part"
@@ -241,6 +244,8 @@ std::int64_t RankMemory::copy_bytes() const {
 }
 
 std::int64_t RankMemory::pinned_bytes() const { return signed_of(weights_.pinned); }
+
+std::int64_t RankMemory::disk_bytes() const { return signed_of(weights_.disk); }
 
 std::int64_t RankMemory::host_bytes() const {
     return run_.device == model::DeviceKind::cpu ? 0 : copy_bytes();

@@ -89,6 +89,7 @@ public:
     std::int64_t reply_bytes() const;  // weights that only replies need
     // Returns the pinned host memory that --offload optimizer takes.
     std::int64_t pinned_bytes() const;
+    std::int64_t disk_bytes() const;  // of --offload-dir
     // Returns the bytes that the rank that sends the most sends to others in a step, whose
     // micro-batches have this shape.
     train::StepTraffic traffic(const train::BatchShape& shape) const;

@@ -122,6 +122,10 @@ std::string facts_table(const RunPlan& plan) {
         table.add(
             {"offload", bytes_text(plan.pinned_bytes) +
                             " more of the host's memory for each rank, pinned, for the optimizer"});
+    if (plan.disk_bytes > 0)
+        table.add({"offload", bytes_text(plan.disk_bytes) +
+                                  " on the disk for each rank, for the optimizer, which a step "
+                                  "reads and writes once"});
     return table.text();
 }
 

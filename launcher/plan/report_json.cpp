@@ -101,6 +101,7 @@ std::string report_json(const RunPlan& plan) {
                           {"pipeline_stage", plan.pipeline.number},
                           {"host_bytes", plan.host_bytes},
                           {"pinned_bytes", plan.pinned_bytes},
+                          {"disk_bytes", plan.disk_bytes},
                           {"fits", plan.fits()},
                           {"largest_batch", batch_json(plan.batch)},
                           {"size", size_json(plan.size)},

@@ -90,6 +90,7 @@ public:
         plan_.pipeline = memory.stage();
         plan_.host_bytes = memory.host_bytes();
         plan_.pinned_bytes = memory.pinned_bytes();
+        plan_.disk_bytes = memory.disk_bytes();
         plan_.varying = {rows_bytes_, memory.lane_sum_bytes(), memory.copy_bytes(),
                          memory.reply_bytes()};
         if (plan_.epoch) add_activations(memory);

@@ -77,6 +77,7 @@ struct RunPlan {
     std::vector<StageMemory> stages;  // empty: one rank, adafactor or a quick plan
     std::int64_t host_bytes = 0;      // extra host memory when the device has its own
     std::int64_t pinned_bytes = 0;    // more of it, which --offload optimizer pins
+    std::int64_t disk_bytes = 0;      // that --offload-dir takes for each rank
     VaryingBytes varying;
     BatchSize size;
     std::optional<EpochFacts> epoch;  // empty: there is no data

@@ -25,8 +25,16 @@ void refuse_on_cpu(const RunConfig& config) {
     if (config.gpu.allow_shared) refuse("--allow-shared-gpu", "leave it out");
     if (config.gpu.graphs == GraphChoice::on) refuse("--cuda-graphs on", "leave it out");
     if (config.gpu.backend != GpuBackendChoice::automatic) refuse("--gpu-backend", "leave it out");
-    if (config.train.optimizer.offload == train::Offload::optimizer)
-        refuse("--offload optimizer", "give --offload none");
+    const train::OptimizerOptions& optimizer = config.train.optimizer;
+    if (optimizer.offload == train::Offload::optimizer && optimizer.offload_dir.empty())
+        refuse("--offload optimizer", "give --offload none, or --offload-dir DIR");
+}
+
+void refuse_on_gpu(const RunConfig& config) {
+    if (config.train.optimizer.offload_dir.empty()) return;
+    throw Error(ErrorKind::config,
+                "--offload-dir is for CPUs, and this computes on a GPU; leave it out, so that the "
+                "host's memory has what is offloaded");
 }
 
 SharedGpu sharing(const RunConfig& config) noexcept {
@@ -66,6 +74,7 @@ std::optional<GpuAssignment> choose_gpu(const RunConfig& config, const comm::Ran
     if (gpus.visible.empty())
         throw Error(ErrorKind::config, "--device cuda on " + rank_info.host + ": " + gpus.absent +
                                            ", or give --device cpu");
+    refuse_on_gpu(config);
     const std::size_t number = assign_gpu(rank_info, gpus.visible.size(), sharing(config));
     return GpuAssignment{static_cast<int>(number), gpus.visible[number], gpus.visible.size(),
                          gpus.product_library};
@@ -119,6 +128,7 @@ model::GpuSettings gpu_settings(const RunConfig& config, const std::optional<Gpu
     settings.master =
         config.gpu.fp16 == Fp16Kind::mem_efficient && config.precision == PrecisionChoice::fp16
             ? train::Master::none
+        : !config.train.optimizer.offload_dir.empty()                 ? train::Master::stored
         : config.train.optimizer.offload == train::Offload::optimizer ? train::Master::offloaded
                                                                       : train::Master::kept;
     settings.tf32 = config.gpu.tf32;

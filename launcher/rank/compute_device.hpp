@@ -18,6 +18,8 @@ namespace lockstep::launcher {
 
 // Throws a config error when the CPU is requested together with options that only GPUs support.
 void refuse_on_cpu(const RunConfig& config);
+// Throws a config error for options that GPUs do not have.
+void refuse_on_gpu(const RunConfig& config);
 
 // Returns the GPUs, or none when --device requests the CPU, so that no driver is started.
 Gpus gpus_for(const RunConfig& config);

@@ -29,6 +29,7 @@
 #include "launcher/train/metrics_first.hpp"
 #include "launcher/train/run_saves.hpp"
 #include "launcher/train/run_versions.hpp"
+#include "launcher/train/state_file.hpp"
 #include "launcher/train/stored_weights.hpp"
 #include "launcher/train/training_start.hpp"
 #include "model/config_json.hpp"
@@ -64,8 +65,8 @@ TrainingSession::TrainingSession(const RunConfig& config, const TrainingPlan& pl
              job.rank_info.rank),
       recompute_(recompute_of(config, plan.model, job, log)),
       activations_bytes_(activations_to_reserve(config, plan.model, recompute_, job, log)),
-      model_(
-          make_model(plan.model, job.device, recompute_, replica_share_of(config, job.rank_info))),
+      model_(make_model(plan.model, job.device, recompute_,
+                        share_with_file(config, plan.model, job, log))),
       engine_(model_->make_engine(options_, *job.communicator, trace_, progress)) {
     options_.lanes = config.batch.logical_shards > 0 ? config.batch.logical_shards
                                                      : place_.ranks * config.batch.update_freq;

@@ -67,7 +67,7 @@ TEST_CASE("--offload is refused in one line where the host cannot update") {
         refused(gpu, "--device cpu",
                 "is for GPUs, and this computes on the CPU; give --offload none");
         refused(gpu, "-opt adafactor", "does not update with adafactor");
-        refused(gpu, "-opt adam --moments int8", "moments in the host's memory are in fp32");
+        refused(gpu, "-opt adam --moments int8", "moments that are offloaded are in fp32");
         refused(gpu, "--fp16 true --fp16-impl mem_efficient", "keeps no fp32 weights");
         refused("lockstep " + program, "", "--offload optimizer is for GPUs");
     }
