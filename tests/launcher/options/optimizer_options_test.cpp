@@ -97,3 +97,18 @@ TEST_CASE("muon is refused where it does not reach") {
     CHECK(of({"--moments", "int8"}).starts_with("--moments int8 is for --optimizer adam and"));
     CHECK(of({"--amsgrad", "true"}).starts_with("--amsgrad has no effect: it is for"));
 }
+
+TEST_CASE("a state on a disk is for CPUs, and for what is offloaded") {
+    const auto of = [](Words more) {
+        more.insert(more.end(), {"--offload-dir", "DISK"});
+        return refusal(more);
+    };
+    CHECK(of({"--offload", "optimizer", "--device", "cpu"}) == "accepted");
+    CHECK(of({"--device", "cpu"}) ==
+          "--offload-dir: nothing is offloaded there; add --offload optimizer, or leave "
+          "--offload-dir out");
+    CHECK(of({"--offload", "optimizer", "--device", "cuda"}) ==
+          "--offload optimizer: --offload-dir is for CPUs; leave it out, or give --device cpu");
+    CHECK(refusal({"--offload", "optimizer", "--device", "cpu"})
+              .ends_with("give --offload none, or --offload-dir DIR"));
+}
