@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/slurm/sbatch_script.hpp"
 
+#include "launcher/slurm/ranks_environment.hpp"
 #include "launcher/slurm/sbatch_line.hpp"
 #include "launcher/text/shell_word.hpp"
+#include "launcher/text/units.hpp"
 
 namespace lockstep::launcher {
 
@@ -18,13 +20,9 @@ void setting(std::string& script, const std::string& name, int value) {
 
 bool requeues(const SlurmJob& spec) { return spec.at_time_limit == AtTimeLimit::continue_later; }
 
-std::string count_of(int count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 void add_settings(std::string& script, const SlurmJob& spec) {
-    script += "# " + count_of(spec.nodes, "node") + " with " +
-              count_of(spec.tasks_per_node, "task") + " each.\n";
+    script += "# " + counted(spec.nodes, "node", "nodes") + " with " +
+              counted(spec.tasks_per_node, "task", "tasks") + " each.\n";
     setting(script, "job-name", spec.name);
     setting(script, "partition", spec.partition);
     setting(script, "account", spec.account);
@@ -59,19 +57,6 @@ void add_end(std::string& script, const SlurmJob& spec) {
     }
     script += "#SBATCH --no-requeue\n";
 }
-
-// Nodes without PMIx let the ranks meet over TCP. The secret is passed in the environment because
-// command lines are public.
-constexpr const char* secret_lines = R"(
-# By this the ranks know each other where they meet over the network.
-LOCKSTEP_SECRET=${LOCKSTEP_SECRET:-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')}
-export LOCKSTEP_SECRET
-)";
-
-constexpr const char* times_line = R"(
-# Each line of the ranks in the job's file has its time.
-export LOCKSTEP_LOG_TIMES=3
-)";
 
 // A trapped signal ends bash's wait early, so the script waits again after each signal. Slurm
 // itself sends TERM to the ranks; the script only has to outlive them.
@@ -155,10 +140,7 @@ std::string sbatch_script(const SlurmJob& spec) {
     std::string script = std::string(sbatch_header) + "\n";
     add_settings(script, spec);
     add_end(script, spec);
-    script += secret_lines;
-    script += times_line;
-    if (!spec.setup.empty()) script += "\n";
-    for (const std::string& line : spec.setup) script += line + "\n";
+    script += ranks_environment(spec);
     const char* ranks = "\n# One rank for each task; a rank that fails ends them all.\n";
     if (!requeues(spec)) return script + ranks + "exec " + srun_line(spec) + "\n";
     const bool looks_for_checkpoints = !spec.model_folder.empty();
