@@ -72,6 +72,7 @@ lockstep_floor(launcher_rooms
     launcher_live_http
     launcher_live
     launcher_slurm
+    launcher_schedulers
     launcher_torchrun
     launcher_watch
     launcher_evaluate

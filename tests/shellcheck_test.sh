@@ -13,7 +13,7 @@ if printf '#!/bin/bash\nrm -r $1\n' | shellcheck - > /dev/null; then
 fi
 
 mapfile -t scripts < <(find . \( -name 'build*' -o -name .git -o -name .cache \) -prune -o \
-    \( -name '*.sh' -o -name '*.sbatch' -o -path './.ci/*' \) -type f -print | sort)
+    \( -name '*.sh' -o -name '*.sbatch' -o -name '*.pbs' -o -name '*.lsf' -o -path './.ci/*' \) -type f -print | sort)
 [ ${#scripts[@]} -gt 50 ] || { echo "only ${#scripts[@]} scripts were found" >&2; exit 1; }
 printf '%s\0' "${scripts[@]}" | xargs -0 -n 8 -P "$(nproc)" shellcheck --external-sources --shell=bash --format=gcc
 echo "shellcheck has nothing to say about ${#scripts[@]} scripts"

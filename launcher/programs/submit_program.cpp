@@ -14,6 +14,9 @@
 #include "launcher/programs/programs.hpp"
 #include "launcher/programs/stop_time.hpp"
 #include "launcher/rank/given_secret.hpp"
+#include "launcher/schedulers/lsf_script.hpp"
+#include "launcher/schedulers/pbs_script.hpp"
+#include "launcher/schedulers/scheduler_checks.hpp"
 #include "launcher/slurm/sbatch_line.hpp"
 #include "launcher/slurm/sbatch_script.hpp"
 #include "runtime/comm/environment/environment.hpp"
@@ -30,7 +33,7 @@ namespace {
 
 constexpr const char* usage =
     "lockstep submit [options] -- distributed_train --data DIR -mf DIR [options]\n"
-    "Writes a Slurm job script that starts the command once for each task, and submits it.\n";
+    "Writes a job script that starts the command once for each task, and submits it.\n";
 
 // Holds the command's own options.
 struct Checked {
@@ -57,6 +60,10 @@ std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
     size.text("mem", job.memory, "SIZE", "memory of each host, as 64G");
     size.text("time,t", job.time, "TIME", "limit, as 12:00:00 or 2-12:00:00");
     OptionTable queue("Queue");
+    queue.choice<Scheduler>(
+        "scheduler", options.scheduler,
+        {{"slurm", Scheduler::slurm}, {"pbs", Scheduler::pbs}, {"lsf", Scheduler::lsf}},
+        "whose script is written; pbs is PBS Professional and OpenPBS");
     queue.text("job-name,J", job.name, "NAME", "of the job");
     queue.text("partition,p", job.partition, "NAME", "queue");
     queue.text("account,A", job.account, "NAME", "who pays");
@@ -66,6 +73,8 @@ std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
     OptionTable run("Run");
     queue.lines("sbatch", job.sbatch_lines, "OPTION",
                 "another option of sbatch, as --gres=gpu:4; may be repeated");
+    queue.lines("directive", options.directives, "LINE",
+                "another option of qsub or bsub, as '-m e'; may be repeated");
     run.text("signal", texts.signal, "USR1@SECONDS|off",
              "so long before the limit the ranks stop at a checkpoint (default: USR1@120, and off "
              "for programs that may not heed it)");
@@ -73,7 +82,8 @@ std::vector<OptionTable> submit_tables(SubmitOptions& options, Texts& texts) {
     run.text("mpi", job.mpi, "KIND", "srun's --mpi, as pmix or none (default: the cluster's)");
     run.texts("setup", job.setup, "LINE...",
               "lines of shell before the ranks start, as module load; may be repeated");
-    run.text("script", options.script_file, "FILE", "where to write (default: NAME.sbatch)");
+    run.text("script", options.script_file, "FILE",
+             "where to write (default: NAME.sbatch, .pbs or .lsf)");
     run.flag("dry-run", options.dry_run, "print the script, and neither write nor submit it");
     return {size, queue, run};
 }
@@ -188,16 +198,50 @@ bool on_path(const std::string& program) {
     return false;
 }
 
-int submit(const std::string& script_file) {
-    if (!on_path("sbatch")) {
-        throw Error(ErrorKind::launch, "sbatch is not on PATH: " + script_file +
+// How a scheduler names its scripts and takes them.
+struct Submission {
+    std::string ending;
+    std::string program;
+    std::vector<std::string> command;  // the script's path stands behind it
+};
+
+Submission submission_to(Scheduler scheduler) {
+    switch (scheduler) {
+        case Scheduler::slurm:
+            return {".sbatch", "sbatch", {"sbatch"}};
+        case Scheduler::pbs:
+            return {".pbs", "qsub", {"qsub"}};
+        case Scheduler::lsf:
+            break;
+    }
+    // bsub reads the lines behind #BSUB only from its standard input.
+    return {".lsf", "bsub", {"bash", "-c", "exec bsub < \"$0\""}};
+}
+
+std::string script_of(const SubmitOptions& options) {
+    switch (options.scheduler) {
+        case Scheduler::slurm:
+            return sbatch_script(options.job);
+        case Scheduler::pbs:
+            return pbs_script(options.job, options.directives);
+        case Scheduler::lsf:
+            break;
+    }
+    return lsf_script(options.job, options.directives);
+}
+
+int submit(const Submission& to, const std::string& script_file) {
+    if (!on_path(to.program)) {
+        throw Error(ErrorKind::launch, to.program + " is not on PATH: " + script_file +
                                            " is written and stays; submit it on a host of the "
                                            "cluster");
     }
-    const ProcessSpec sbatch{{"sbatch", script_file}, comm::process_environment()};
-    const GroupResult result = run_process_group({sbatch}, GroupOptions());
+    std::vector<std::string> words = to.command;
+    words.push_back(script_file);
+    const GroupResult result =
+        run_process_group({{words, comm::process_environment()}}, GroupOptions());
     if (result.failed_rank < 0) return 0;
-    throw Error(ErrorKind::launch, "sbatch refused " + script_file + " (status " +
+    throw Error(ErrorKind::launch, to.program + " refused " + script_file + " (status " +
                                        std::to_string(result.status) +
                                        ", its reason is above); the script stays");
 }
@@ -232,6 +276,7 @@ SubmitOptions parse_submit(const std::vector<std::string>& args) {
     options.job.warning_s =
         texts.signal.empty() ? usual_warning_s(line.rest) : seconds_of_warning(texts.signal);
     check(options.job);
+    check_for(options.scheduler, options.job, options.directives);
     const auto gpus = gpus_of_host(options.job);
     if (gpus && !line.given.contains("ntasks-per-node") && is_rank(lockstep_program(line.rest)))
         options.job.tasks_per_node = *gpus;
@@ -260,16 +305,17 @@ int submit_program(const std::vector<std::string>& args) {
     for (const std::string& warning : options.warnings)
         if (!warning.empty()) std::cerr << warning << std::endl;
     options.job.command = with_own_binary(options.job.command);
-    const std::string script = sbatch_script(options.job);
+    const std::string script = script_of(options);
     if (options.dry_run) {
         std::cout << script;
         return 0;
     }
-    if (options.script_file.empty()) options.script_file = options.job.name + ".sbatch";
+    const Submission to = submission_to(options.scheduler);
+    if (options.script_file.empty()) options.script_file = options.job.name + to.ending;
     require_place("--script", options.script_file);
-    const OutputClaim claim("--script", options.script_file);  // until sbatch has read it
+    const OutputClaim claim("--script", options.script_file);  // until the scheduler has read it
     write_script(options.script_file, script);
-    return submit(options.script_file);
+    return submit(to, options.script_file);
 }
 
 }  // namespace lockstep::launcher

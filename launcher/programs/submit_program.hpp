@@ -5,14 +5,17 @@
 #include <vector>
 
 #include "launcher/command_line/option_table.hpp"
+#include "launcher/schedulers/scheduler.hpp"
 #include "launcher/slurm/slurm_job.hpp"
 
 namespace lockstep::launcher {
 
 struct SubmitOptions {
     SlurmJob job;
-    std::string script_file;            // empty: NAME.sbatch in the current folder
-    std::vector<std::string> warnings;  // an empty text says nothing
+    Scheduler scheduler = Scheduler::slurm;
+    std::vector<std::string> directives;  // lines for another scheduler than Slurm
+    std::string script_file;              // empty: NAME.sbatch, .pbs or .lsf in the current folder
+    std::vector<std::string> warnings;    // an empty text says nothing
     bool dry_run = false;
     bool help = false, dump_config = false;
 };
