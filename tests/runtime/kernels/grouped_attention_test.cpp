@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads that share keys and values, and windows.
+#include <cmath>
+
 #include "tests/runtime/kernels/attention_case.hpp"
 
 using namespace lockstep;
@@ -62,8 +64,10 @@ TEST_CASE_TEMPLATE("a query sees no more keys than its window", T, float, bf16) 
 }
 
 TEST_CASE_TEMPLATE("attention with shared keys equals its formula", T, float, bf16) {
-    // In bf16 a key's gradient sums what several heads round.
-    const double slack = std::is_same_v<T, float> ? 1 : 1.25;
+    // In bf16 a key's gradient sums what its heads round, each in its own way.
+    const auto slack = [](int heads_of_a_key) {
+        return std::is_same_v<T, float> ? 1 : std::sqrt(heads_of_a_key);
+    };
     struct Heads {
         int heads, kv_heads, head_dim;
     };
@@ -75,13 +79,13 @@ TEST_CASE_TEMPLATE("attention with shared keys equals its formula", T, float, bf
                                                {3, 70, 1, 33}, {3, 70, 1, 33});
                 in.dropout_rate = rate;
                 in.site = 40;
-                check_against_reference<T>(in, slack);
+                check_against_reference<T>(in, slack(h.heads / h.kv_heads));
             }
     }
     check_against_reference<T>(
-        make_input(grouped(6, 2, 16, Mask::none), {1, 65, 0, 5, 0}, {257, 2, 7, 0, 0}), slack);
-    check_against_reference<T>(make_input(grouped(2, 1, 256, Mask::causal), {40}, {40}), slack);
-    check_against_reference<T>(make_input(grouped(2, 1, 255, Mask::causal), {40}, {40}), slack);
+        make_input(grouped(6, 2, 16, Mask::none), {1, 65, 0, 5, 0}, {257, 2, 7, 0, 0}), slack(3));
+    check_against_reference<T>(make_input(grouped(2, 1, 256, Mask::causal), {40}, {40}), slack(2));
+    check_against_reference<T>(make_input(grouped(2, 1, 255, Mask::causal), {40}, {40}), slack(2));
 }
 
 TEST_CASE_TEMPLATE("as many heads of keys as of queries have the bits of none given", T, float,
