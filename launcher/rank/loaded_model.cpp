@@ -108,11 +108,22 @@ void require_fitting(const model::ModelConfig& config, const std::string& folder
 LoadedModel::LoadedModel(const std::string& folder, const std::string& checkpoint,
                          const ComputeDevice& device, const Warn& warn)
     : opened_(open_model_folder(folder)) {
-    const std::string weights = weights_of(folder, checkpoint, warn);
-    require_recorded_model(folder, weights);
-    require_fitting(opened_.config, folder, weights);
-    model_ = make_model(opened_.config, device, {}, {.gradients = train::Gradients::none});
-    model_->load_weights(weights);
+    const auto load = [&](const std::string& weights) {
+        require_recorded_model(folder, weights);
+        require_fitting(opened_.config, folder, weights);
+        model_ = make_model(opened_.config, device, {}, {.gradients = train::Gradients::none});
+        model_->load_weights(weights);
+    };
+    // A run that trains beside this program removes old checkpoints, maybe the one that is read.
+    for (int attempts = 8;; --attempts) {
+        const std::string weights = weights_of(folder, checkpoint, warn);
+        try {
+            load(weights);
+            break;
+        } catch (const Error&) {
+            if (attempts == 1 || path_exists(weights)) throw;
+        }
+    }
     load_base(opened_.config, *model_);
 }
 

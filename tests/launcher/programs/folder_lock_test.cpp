@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(Runs, "the folder of a run that was killed is taken over at on
          0,
          {model + ": takes the folder over from process " + std::to_string(first.launcher()) +
               " on ",
-          "which has ended", "training ended"});
+          "which has ended", "the number of steps is reached"});
     CHECK(scratch.names("model").count("run.lock") == 0);
 }
 
