@@ -102,7 +102,7 @@ TEST_CASE(
     const Dialogues dialogues;
     const auto golden =
         nlohmann::json::parse(read_text("tests/golden/training/epoch_schedules.json"));
-    REQUIRE(golden.size() == 10);
+    REQUIRE(golden.size() == 13);
     for (const auto& schedule : golden) {
         const std::string options = schedule.at("options");
         CAPTURE(options);
