@@ -109,8 +109,10 @@ Column refused(std::string problem) {
 
 Column open_column(const Hdf5File& file, const std::string& name, ColumnType type,
                    std::size_t cache_bytes) {
-    constexpr std::size_t slots = 521;   // prime, and far more than chunks in the cache
-    constexpr double evict_whole = 1.0;  // a chunk that was read to its end is not needed again
+    constexpr std::size_t slots = 521;  // prime, and far more than chunks in the cache
+    // Of the chunks used longest ago, those that were read to their ends go first. With 1 only
+    // these would go, and the cache would grow with the rows that are cut.
+    constexpr double evict_whole = 0.75;
     if (!is_hard_link(file, name)) return refused("it is not in the file");
     const Hdf5Properties access(H5Pcreate(H5P_DATASET_ACCESS));
     H5Pset_chunk_cache(access.raw(), slots, cache_bytes, evict_whole);
