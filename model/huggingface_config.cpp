@@ -154,7 +154,7 @@ ModelConfig config_from_huggingface(const std::string& text, const std::string& 
     keys.require("is_encoder_decoder",
                  architecture(family.kind).stacks == Stacks::encoder_and_decoder);
     keys.ignore(no_arithmetic);
-    const ModelConfig config = read_family(keys, family.kind);
+    ModelConfig config = read_family(keys, family.kind);
     keys.require_all_read();
     try {
         validate(config);

@@ -120,7 +120,7 @@ std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint3
 std::string ChatSession::reply(const std::vector<std::string>& turns, std::uint32_t row,
                                const std::function<void(const std::string&)>& show) {
     if (!replier_.grows()) {
-        const std::string text = reply(turns, row);
+        std::string text = reply(turns, row);
         show(text);
         return text;
     }

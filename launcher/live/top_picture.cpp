@@ -167,8 +167,8 @@ void add_ranks(const RankStates& states, std::size_t columns, std::size_t rows, 
     std::vector<RankState> ranks = states.ranks;
     std::size_t shown = ranks.size();
     if (rows > 0 && shown > rows) {
-        std::ranges::stable_partition(
-            ranks, [](const RankState& rank) { return !remark_on(rank).empty(); });
+        std::stable_partition(ranks.begin(), ranks.end(),
+                              [](const RankState& rank) { return !remark_on(rank).empty(); });
         shown = rows - 1;
     }
     lines.push_back(heading(columns));

@@ -13,8 +13,7 @@ void penalise_repetition(double penalty, std::span<const std::int32_t> seen,
     if (penalty == 1) return;
     std::vector<std::int32_t> tokens(seen.begin(), seen.end());
     std::ranges::sort(tokens);
-    const auto repeated = std::ranges::unique(tokens);
-    tokens.erase(repeated.begin(), repeated.end());
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
     // A score that leaves the range of floats would be taken for that of a token that cannot
     // follow.
     using Limits = std::numeric_limits<float>;

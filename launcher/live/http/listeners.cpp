@@ -24,8 +24,8 @@ std::vector<comm::SocketAddress> addresses_of(const std::string& host) {
                                            "give --bind-all for all of them");
     }
     // Browsers of all kinds know the short form.
-    std::ranges::stable_partition(
-        addresses, [](const comm::SocketAddress& one) { return one.family() == AF_INET; });
+    std::stable_partition(addresses.begin(), addresses.end(),
+                          [](const comm::SocketAddress& one) { return one.family() == AF_INET; });
     return addresses;
 }
 

@@ -97,10 +97,10 @@ std::optional<StartedRanks> tasks(const Environment& environment, StandardInput 
         return pmix_daemon_is_gone(environment) ? std::nullopt : std::optional(ranks);
     if (in_slurm_step(variables)) return std::nullopt;
     for (const char* size : other_mpi_sizes)
-        if (const auto ranks = several(variables, size)) return ranks;
+        if (auto ranks = several(variables, size)) return ranks;
     // A job script of Flux may keep the size of its job.
     for (const TaskManager& one : task_managers)
-        if (const auto ranks = several(variables, one.size); ranks && variables.has(one.rank))
+        if (auto ranks = several(variables, one.size); ranks && variables.has(one.rank))
             return ranks;
     return hosts(variables, count_sagemaker_hosts, sagemaker_hosts);
 }
@@ -120,10 +120,10 @@ std::optional<StartedRanks> started_tasks(const Environment& environment, Standa
 }
 
 std::optional<StartedRanks> started_ranks(const Environment& environment, StandardInput input) {
-    if (const auto ranks = started_tasks(environment, input)) return ranks;
+    if (auto ranks = started_tasks(environment, input)) return ranks;
     try {
         const Variables variables(environment);
-        if (const auto ranks = several(variables, "WORLD_SIZE")) return ranks;
+        if (auto ranks = several(variables, "WORLD_SIZE")) return ranks;
         return hosts(variables, count_trainer_hosts, trainer_hosts);
     } catch (const Error&) {
         return std::nullopt;

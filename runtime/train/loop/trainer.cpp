@@ -45,7 +45,7 @@ kernels::Step step_before(const TrainerState& state, const kernels::LossScaling&
 
 }  // namespace
 
-Trainer::Trainer(const TrainOptions& options, TrainerParts parts,
+Trainer::Trainer(const TrainOptions& options, const TrainerParts& parts,
                  const std::optional<TrainerState>& resume)
     : options_(options),
       parts_(parts),

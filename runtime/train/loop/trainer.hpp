@@ -52,7 +52,7 @@ class Trainer {
 public:
     // A fresh run has no `resume`. In both cases rank 0's weights (and optimizer state) are used on
     // all ranks, unless ranks that share have written what they own. Throws kind config.
-    Trainer(const TrainOptions& options, TrainerParts parts,
+    Trainer(const TrainOptions& options, const TrainerParts& parts,
             const std::optional<TrainerState>& resume = std::nullopt);
 
     // Trains until a limit, the validations or a request ends the run, then saves the latest

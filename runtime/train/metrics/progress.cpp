@@ -129,8 +129,9 @@ std::string metric_text(double value, int digits) {
 std::vector<std::pair<std::string, double>> averages_first(
     const std::map<std::string, double>& metrics) {
     std::vector<std::pair<std::string, double>> shown(metrics.begin(), metrics.end());
-    std::ranges::stable_partition(
-        shown, [](const auto& metric) { return metric.first.find('/') == std::string::npos; });
+    std::stable_partition(shown.begin(), shown.end(), [](const auto& metric) {
+        return metric.first.find('/') == std::string::npos;
+    });
     return shown;
 }
 

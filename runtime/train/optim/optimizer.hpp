@@ -67,7 +67,7 @@ public:
     virtual void update(const kernels::StepState* state) = 0;
     virtual UpdatedBy updated_by() const noexcept { return UpdatedBy::device; }
     // Sets a function that a thread of the optimizer calls when it begins.
-    virtual void begin_threads_with(std::function<void()>) {}
+    virtual void begin_threads_with(const std::function<void()>&) {}
     virtual OptimizerBytes bytes() const noexcept = 0;
     // Throws SystemFailure if the tensors' values cannot be read. Call it before they are.
     virtual void check_readable() const {}

@@ -54,7 +54,7 @@ public:
                           decays_.size() * sizeof(std::uint32_t),
                 .disk = columns_.size() * ScratchFile::bytes_of(store_.packed_size())};
     }
-    void begin_threads_with(std::function<void()> begin) override { io_.begin_with(begin); }
+    void begin_threads_with(const std::function<void()>& begin) override { io_.begin_with(begin); }
     void check_readable() const override {
         if (has_updated_) file_->check_readable();
     }

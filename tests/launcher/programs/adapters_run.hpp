@@ -57,7 +57,7 @@ inline std::string prepare(const ScratchFolder& scratch, const std::string& like
                     .dump() +
                 "\n";
     write_text(scratch / "rows.jsonl", text);
-    const std::string data = scratch / (like == gpt2 ? "data" : "data_of_other");
+    std::string data = scratch / (like == gpt2 ? "data" : "data_of_other");
     ran("lockstep prepare --format messages --input " + (scratch / "rows.jsonl") + " --valid " +
         (scratch / "rows.jsonl") + " --like " + like + " --out " + data + " --overwrite");
     return data;
@@ -65,7 +65,7 @@ inline std::string prepare(const ScratchFolder& scratch, const std::string& like
 
 // Returns a folder of a LLaMA with the tokenizer of the GPT-2.
 inline std::string llama_in(const ScratchFolder& scratch) {
-    const std::string made = scratch / "llama";
+    std::string made = scratch / "llama";
     for (const char* name : {"config.json", "model.safetensors"})
         write_text(made + "/" + name,
                    read_text("tests/golden/families/llama_groups_of_3/" + std::string(name)));
@@ -78,7 +78,7 @@ inline std::string llama_in(const ScratchFolder& scratch) {
 // Returns a folder with the adapters whose base is at `base`.
 inline std::string adapter_in(const ScratchFolder& scratch, const std::string& name,
                               const std::string& base) {
-    const std::string made = scratch / ("adapter_" + name);
+    std::string made = scratch / ("adapter_" + name);
     copy_files(adapters + name, made);
     auto config = json::parse(read_text(made + "/adapter_config.json"));
     config["base_model_name_or_path"] = std::filesystem::absolute(base).string();
@@ -103,7 +103,8 @@ inline void check_alike(const std::map<std::string, std::vector<float>>& own,
                         const std::map<std::string, std::vector<float>>& wanted, double tolerance) {
     CHECK(own.size() == wanted.size());
     for (const auto& [name, values] : wanted) {
-        CAPTURE(name);
+        const std::string& tensor = name;
+        CAPTURE(tensor);
         REQUIRE(own.contains(name));
         const auto& found = own.at(name);
         REQUIRE(found.size() == values.size());

@@ -107,7 +107,8 @@ TEST_CASE("tables that are trained whole begin as the base's, and ranks give the
     int number = 0;
     for (const auto& [base, tables] :
          {std::pair{gpt2, tied}, std::pair{gpt2, apart}, std::pair{llama, both}}) {
-        CAPTURE(tables);
+        const std::string& given = tables;
+        CAPTURE(given);
         const std::string id = std::to_string(number++), data = prepare(scratch, base);
         const std::string more = " --init-model " + base + " --data " + data + tables;
         (void)trained("z" + id, "1e-30", more + two + " --zero 3");
@@ -147,7 +148,8 @@ TEST_CASE("a base whose table is its head has two when one of them was trained")
     for (const auto& [from, tables] :
          {std::pair{base, "embed_tokens"}, std::pair{parts, "lm_head"},
           std::pair{base, "embed_tokens --lora-ensure-weight-tying"}}) {
-        CAPTURE(tables);
+        const std::string& given = tables;
+        CAPTURE(given);
         const std::string id = std::to_string(number++), run = scratch / ("run" + id),
                           merged = scratch / ("merged" + id);
         const auto trained =

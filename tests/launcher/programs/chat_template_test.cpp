@@ -18,7 +18,7 @@ namespace {
 
 // A GPT-2 that reads conversations by a template; its end token ends each turn.
 std::string with_template(const ScratchFolder& scratch) {
-    const std::string copy = scratch / "chat";
+    std::string copy = scratch / "chat";
     for (const char* name :
          {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"})
         write_text(copy + "/" + name, read_text(folder + "/" + name));
@@ -89,7 +89,7 @@ TEST_CASE("a conversation as one row has the labels, losses and gradients of its
     const std::string like = with_template(scratch), text = scratch / "rows.jsonl";
     write_text(text, unequal_talks());
     const auto prepared = [&](const std::string& rows) {
-        const std::string out = scratch / rows;
+        std::string out = scratch / rows;
         run_well("lockstep prepare --format messages --row-of " + rows + " --input " + text +
                  " --valid " + text + " --like " + like + " --out " + out);
         CHECK(contains(run_well("lockstep inspect --verify " + out).out, "intact"));

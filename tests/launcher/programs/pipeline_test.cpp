@@ -100,7 +100,8 @@ TEST_CASE("stages that a model or a run cannot have are refused in one line") {
           Refused{"--pipeline 0", "--pipeline"}})
         for (const std::string& program :
              {on(3), std::string("lockstep plan --distributed-world-size 3")}) {
-            CAPTURE(options);
+            const std::string& given = options;
+            CAPTURE(given);
             const auto run =
                 run_line(program + prepared.start("new") + " --max-train-steps 2 " + options);
             INFO(run.err);

@@ -94,7 +94,8 @@ TEST_CASE("layers that ranks cannot divide are refused in one line") {
           Refused{"--tensor 0", "--tensor"}})
         for (const std::string& program :
              {on(3), std::string("lockstep plan --distributed-world-size 3")}) {
-            CAPTURE(options);
+            const std::string& given = options;
+            CAPTURE(given);
             const auto run =
                 run_line(program + prepared.start("new") + " --max-train-steps 2 " + options);
             INFO(run.err);
